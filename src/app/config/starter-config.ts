@@ -1,0 +1,81 @@
+/**
+ * The text that `tallyman init` writes: a commented configuration that loads as it stands, with every
+ * setting at its default and a pipeline to uncomment.
+ *
+ * @example
+ * ```ts
+ * await writeFile("tallyman.config.yaml", starterConfig(), { flag: "wx" });
+ * ```
+ */
+export function starterConfig(): string {
+  return starterText;
+}
+
+const starterText = `# yaml-language-server: $schema=./node_modules/tallyman/docs/config.schema.json
+#
+# Configuration of Tallyman. What is commented out shows the default.
+#
+# Flags win over environment variables, those over this file, this file over the defaults.
+# \`tallyman config print\` shows the result, with secrets hidden.
+#
+# Values may refer to the environment, so that secrets stay out of this file:
+#   \${NAME}   must be set
+#   \${?NAME}  may be unset; then the key counts as not given
+
+database:
+  # A PostgreSQL 15 to 18 of your own. Without it Tallyman runs an embedded PostgreSQL 18.
+  # url: postgres://tallyman:\${DATABASE_PASSWORD}@localhost:5432/tallyman
+  # schema: tallyman
+  # maxPoolSize: 10
+  #
+  # Where the embedded server lives, and its port (a free one by default):
+  # embedded:
+  #   folder: .tallyman/postgres
+  #   port: 54320
+
+settings:
+  # trace, debug, info, warn, error, fatal or silent
+  logLevel: info
+  # Window of rates and percentiles, in seconds.
+  metricsWindowSeconds: 5
+
+server:
+  port: 8082
+
+scheduler:
+  coordinator:
+    # Milliseconds. The timeout must be at least twice the interval.
+    heartbeat-interval: 30000
+    heartbeat-timeout: 60000
+    leader-election-interval: 10000
+
+# The run that services work on; without it they take the first run that begins after they do.
+# runId: 20251006143025-550e8400-e29b-41d4-a716-446655440000
+
+# Resources: storage, topics, databases, queues. Each has a class and the options of that class.
+resources: {}
+#   tick-storage:
+#     className: FileSystemStorage
+#     options:
+#       rootDirectory: .tallyman/storage
+#   batch-topic:
+#     className: PostgresTopic
+#     options:
+#       claimTimeout: 300
+#   index-database:
+#     className: PostgresDatabase
+
+# Services. A port is bound to a resource by usage:resource?param=value.
+services: {}
+#   dummy-indexer:
+#     className: DummyIndexer
+#     resources:
+#       storage: storage-read:tick-storage
+#       metadata: db-meta-read:index-database
+#       topic: topic-read:batch-topic?consumerGroup=dummy-indexer
+#     options:
+#       metadataPollIntervalMs: 1000
+#       metadataMaxPollDurationMs: 300000
+#       insertBatchSize: 1000
+#       flushTimeoutMs: 5000
+`;
