@@ -1,0 +1,161 @@
+/** How one name of `getMetrics()` appears in Prometheus. */
+export interface MetricRow {
+  /** Prometheus name: prefix `tallyman_`, base units, `_total` for counters. */
+  readonly prometheus: string;
+  readonly type: "counter" | "gauge";
+  readonly help: string;
+  /** Factor from the unit of `getMetrics()` to Prometheus' base unit (milliseconds to seconds: 0.001). */
+  readonly scale: number;
+  /** Value of the `quantile` label, for percentiles. */
+  readonly quantile?: string;
+}
+
+/** The names that `latencyMetrics` yields for one latency. */
+export type LatencyMetricName<
+  Base extends string,
+  Unit extends string = "ms",
+> = `${Base}_${"p50" | "p95" | "p99" | "avg"}_${Unit}`;
+
+const secondsPer = { ms: 1e-3, ns: 1e-9 };
+
+function counter(name: string, help: string): MetricRow {
+  return { prometheus: `tallyman_${name}_total`, type: "counter", help, scale: 1 };
+}
+
+function gauge(name: string, help: string): MetricRow {
+  return { prometheus: `tallyman_${name}`, type: "gauge", help, scale: 1 };
+}
+
+/** The four rows of a latency: quantiles of a gauge (a summary would need a sum since the start), and an average. */
+function latency<Base extends string, Unit extends "ms" | "ns" = "ms">(options: {
+  base: Base;
+  /** Prometheus stem, `tallyman_<stem>_seconds`. */
+  stem: string;
+  what: string;
+  unit?: Unit;
+}): Record<LatencyMetricName<Base, Unit>, MetricRow> {
+  const { base, stem, what, unit = "ms" } = options;
+  const scale = secondsPer[unit];
+  const percentile = {
+    ...gauge(`${stem}_seconds`, `Time to ${what}: percentiles of the sliding window.`),
+    scale,
+  };
+  const average = {
+    ...gauge(`${stem}_average_seconds`, `Time to ${what}: average of the sliding window.`),
+    scale,
+  };
+  return {
+    [`${base}_p50_${unit}`]: { ...percentile, quantile: "0.5" },
+    [`${base}_p95_${unit}`]: { ...percentile, quantile: "0.95" },
+    [`${base}_p99_${unit}`]: { ...percentile, quantile: "0.99" },
+    [`${base}_avg_${unit}`]: average,
+  } as Record<LatencyMetricName<Base, Unit>, MetricRow>;
+}
+
+const claim = { stem: "claim_latency", what: "claim a batch" } as const;
+
+const rows = {
+  claim_attempts: counter("claim_attempts", "Claims tried, won or not."),
+  claim_successes: counter("claim_successes", "Claims won."),
+  claim_conflicts: counter("claim_conflicts", "Claims lost to another instance."),
+  claim_success_rate: gauge("claim_success_ratio", "Claims won, as a share of claims tried."),
+  claims_per_sec: gauge("claims_per_second", "Claims tried per second in the sliding window."),
+  claims_window_total: gauge("claims_in_window", "Claims tried in the sliding window."),
+  coordination_errors: counter("coordination_errors", "Coordination operations that failed."),
+
+  batches_claimed: counter("batches_claimed", "Batches that this indexer claimed."),
+  batches_completed: counter("batches_completed", "Batches marked completed."),
+  batches_failed: counter("batches_failed", "Batches marked failed."),
+  batches_processed: counter("batches_processed", "Batches that this indexer worked through."),
+  claimed_batches_pending: gauge("claimed_batches_pending", "Batches claimed and not yet completed."),
+  current_buffer_size: gauge("buffered_ticks", "Ticks waiting in the buffer for a flush."),
+  runs_processed: counter("runs_processed", "Simulation runs worked through."),
+  ticks_observed: counter("ticks_observed", "Ticks read from batch files."),
+  ticks_processed: counter("ticks_processed", "Ticks flushed."),
+  cells_observed: counter("cells_observed", "Cells seen in ticks."),
+  organisms_observed: counter("organisms_observed", "Organisms seen in ticks."),
+
+  gaps_pending: gauge("gaps_pending", "Gaps that are searched for."),
+  gaps_released: counter("gaps_released", "Gaps in which a batch was found."),
+  permanent_gaps_detected: counter("permanent_gaps_detected", "Gaps given up as lost."),
+
+  metadata_reads: counter("metadata_reads", "Metadata records read."),
+  metadata_not_found: counter("metadata_not_found", "Reads of metadata that was not there."),
+
+  notifications_sent: counter("notifications_sent", "Batch files announced on the topic."),
+  notifications_failed: counter("notifications_failed", "Batch files that could not be announced."),
+
+  queries_executed: counter("queries_executed", "Statements sent to the database."),
+  queries_per_sec: gauge("queries_per_second", "Statements per second in the sliding window."),
+  writes_per_sec: gauge("writes_per_second", "Writing statements per second in the sliding window."),
+  rows_inserted: counter("rows_inserted", "Rows written to the database."),
+  read_errors: counter("read_errors", "Reads that failed."),
+  write_errors: counter("write_errors", "Writes that failed."),
+  connection_cached: gauge("connection_cached", "1 while a wrapper holds a connection, else 0."),
+  pool_active_connections: gauge("pool_active_connections", "Pool connections in use."),
+  pool_idle_connections: gauge("pool_idle_connections", "Pool connections open and free."),
+  pool_total_connections: gauge("pool_total_connections", "Pool connections open."),
+  cache_hits: counter("cache_hits", "Look-ups answered by the resource's cache."),
+  cache_misses: counter("cache_misses", "Look-ups that the resource's cache could not answer."),
+  cache_hit_ratio: gauge("cache_hit_ratio", "Look-ups answered by the cache, as a share of all."),
+
+  error_count: gauge("recent_errors", "Entries in the component's bounded error list."),
+
+  ...latency({ base: "try_claim_latency", ...claim }),
+  ...latency({ base: "try_claim_latency", unit: "ns", ...claim }),
+  ...latency({ base: "mark_completed_latency", stem: "mark_completed_latency", what: "complete a batch" }),
+  ...latency({ base: "mark_failed_latency", stem: "mark_failed_latency", what: "mark a batch failed" }),
+  ...latency({ base: "mark_gap_pending_latency", stem: "mark_gap_pending_latency", what: "record a gap" }),
+  ...latency({ base: "has_gap_before_latency", stem: "has_gap_before_latency", what: "look for a gap" }),
+  ...latency({
+    base: "release_gap_pending_latency",
+    stem: "release_gap_pending_latency",
+    what: "release a gap",
+  }),
+  ...latency({ base: "get_metadata_latency", stem: "get_metadata_latency", what: "read metadata" }),
+  ...latency({ base: "has_metadata_latency", stem: "has_metadata_latency", what: "look for metadata" }),
+} satisfies Record<string, MetricRow>;
+
+/**
+ * Further names for the same quantities. The `h2_` names come from a database that Tallyman does not use:
+ * its connections are those of our pool, its cache is a resource's own, and its disk writes, which a client
+ * of PostgreSQL can't see, are the writing statements.
+ */
+const aliases = {
+  claim_attempts_total: "claim_attempts",
+  claim_latency_p50_ms: "try_claim_latency_p50_ms",
+  claim_latency_p95_ms: "try_claim_latency_p95_ms",
+  claim_latency_p99_ms: "try_claim_latency_p99_ms",
+  complete_latency_p95_ms: "mark_completed_latency_p95_ms",
+  h2_active_connections: "pool_active_connections",
+  h2_pool_active_connections: "pool_active_connections",
+  h2_idle_connections: "pool_idle_connections",
+  h2_pool_total_connections: "pool_total_connections",
+  h2_cache_hits: "cache_hits",
+  h2_cache_misses: "cache_misses",
+  h2_cache_hit_ratio: "cache_hit_ratio",
+  h2_queries_per_sec: "queries_per_sec",
+  h2_disk_writes_per_sec: "writes_per_sec",
+} as const satisfies Record<string, keyof typeof rows>;
+
+/**
+ * Every known name of `getMetrics()` and how it appears in Prometheus. Aliases share a row, so a component
+ * may report either spelling, or both: they are one series.
+ */
+export const metricNames: ReadonlyMap<string, MetricRow> = new Map<string, MetricRow>([
+  ...Object.entries(rows),
+  ...Object.entries(aliases).map(([alias, name]): [string, MetricRow] => [alias, rows[name]]),
+]);
+
+/**
+ * The row of a name. A name outside the table (a user's own indexer counts something of its own) becomes a
+ * gauge under `tallyman_custom_`, where it can't collide with a name of the table.
+ */
+export function metricRow(name: string): MetricRow {
+  return metricNames.get(name) ?? customRow(name);
+}
+
+function customRow(name: string): MetricRow {
+  const safe = name.toLowerCase().replaceAll(/[^a-z0-9_]/g, "_");
+  return gauge(`custom_${safe}`, "Reported by a component under a name of its own, in a unit of its own.");
+}

@@ -1,0 +1,31 @@
+/**
+ * What can go wrong while a component runs, by the operation that failed. These codes describe entries of
+ * a component's error list; the error that reaches the caller has its own code in the errors catalogue.
+ * Slices add rows as they add operations.
+ */
+export const operationalErrorCodes = {
+  CLAIM_FAILED: "A batch could not be claimed, for another reason than that it is taken.",
+  MARK_COMPLETED_FAILED: "A batch could not be marked completed.",
+  MARK_FAILED_FAILED: "A batch could not be marked failed.",
+  GET_MAX_TICK_END_FAILED: "The highest completed tick could not be read.",
+  RECORD_GAP_FAILED: "A gap could not be recorded.",
+  GET_OLDEST_GAP_FAILED: "The oldest pending gap could not be read.",
+  SPLIT_GAP_FAILED: "A gap could not be split around the batch found in it.",
+  MARK_GAP_PERMANENT_FAILED: "A gap could not be marked permanent.",
+  GET_METADATA_FAILED: "A run's metadata could not be read.",
+  HAS_METADATA_FAILED: "It could not be found out whether a run has metadata.",
+  COLLECT_FAILED: "A component threw while its metrics were read.",
+} as const;
+
+/** A code of {@link operationalErrorCodes}, or one of a user's own component. */
+export type OperationalErrorCode = keyof typeof operationalErrorCodes | (string & {});
+
+/** One failure that a component met and survived. */
+export interface OperationalError {
+  readonly timestamp: Date;
+  readonly code: OperationalErrorCode;
+  /** What failed, the same text for every failure with this code. */
+  readonly message: string;
+  /** What it failed on and why: file, range, the underlying error's text. Never a secret. */
+  readonly details: string;
+}
