@@ -8,6 +8,7 @@ const integrationTests = ["src/**/*.integration.test.ts", "tests/**/*.test.ts"];
 
 export default defineConfig({
   test: {
+    maxWorkers: 2,
     projects: [
       {
         test: {
@@ -23,7 +24,6 @@ export default defineConfig({
           globalSetup: ["src/testing/global-setup.ts"],
           testTimeout: 60_000,
           hookTimeout: 60_000,
-          maxWorkers: 2,
         },
       },
     ],

@@ -104,6 +104,18 @@ export const errorCatalogue = {
     meaning: "PostgreSQL rejected a statement.",
     remedy: "The message carries the server's text and SQLSTATE.",
   },
+  DATABASE_POOL_EXHAUSTED: {
+    status: 503,
+    exit: exitCodes.error,
+    meaning: "No connection of the pool became free in time.",
+    remedy: "Raise the pool's size, or look for transactions that stay open.",
+  },
+  COMMIT_UNKNOWN: {
+    status: 500,
+    exit: exitCodes.error,
+    meaning: "The connection broke while a commit was under way, so nobody knows whether it counts.",
+    remedy: "Look for the effect by its id before doing it again; Tallyman's own writes do so.",
+  },
   EMBEDDED_BINARIES_MISSING: {
     status: 503,
     exit: exitCodes.databaseUnreachable,

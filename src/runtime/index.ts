@@ -32,6 +32,7 @@
 export { abortedError, isAbort, type LinkedAbort, linkedAbort, throwIfAborted } from "./abort.ts";
 export { type BackoffOptions, backoffMs, type RetryOptions, retry } from "./backoff.ts";
 export { type Clock, systemClock } from "./clock.ts";
+export { crashPoint } from "./crash-point.ts";
 export { GroupCommitBuffer, type GroupCommitBufferOptions } from "./group-commit-buffer.ts";
 export {
   configureLogging,
@@ -55,6 +56,6 @@ export {
   wholeNumber,
 } from "./options.ts";
 export { isSecretKey, redactText } from "./redact.ts";
-export { Service, type ServiceState, type ServiceStateListener } from "./service.ts";
+export { runningServices, Service, type ServiceState, type ServiceStateListener } from "./service.ts";
 export { runUntilSignal, type ShutdownOptions } from "./shutdown.ts";
 export { type Deferred, deferred, sleep, WakeUp, withTimeout } from "./wait.ts";

@@ -243,6 +243,8 @@ export abstract class Service implements AsyncDisposable {
     const previous = this.#state;
     if (state === previous) return;
     this.#state = state;
+    if (state === "RUNNING" || state === "PAUSED") running.add(this);
+    else running.delete(this);
     for (const listener of [...this.#listeners]) {
       try {
         listener(state, previous);
@@ -263,6 +265,13 @@ export abstract class Service implements AsyncDisposable {
   #stoppedWhileStarting(cause?: unknown): TallymanError {
     return new TallymanError("ABORTED", `${this.name} was stopped while starting.`, { cause });
   }
+}
+
+const running = new Set<Service>();
+
+/** The services of this process that are RUNNING or PAUSED; a test that ends with one has leaked it. */
+export function runningServices(): ReadonlySet<Service> {
+  return running;
 }
 
 function toError(error: unknown): Error {

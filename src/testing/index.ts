@@ -1,8 +1,11 @@
 /**
- * Testing: what Tallyman's tests and its users' tests share, published as `tallyman/testing`.
+ * Testing: what our tests and our users' tests share.
  *
- * Tests don't sleep: time is a {@link FakeClock} that the test moves, or a signal that it awaits. Tests don't
- * overlook: {@link LogCapture} fails on a WARN or ERROR that nobody declared.
+ * Every test has a database of its own, cloned from a migrated template on a real PostgreSQL, and ends
+ * by proving that it left no connection, service or temporary folder behind and logged no warning that
+ * it did not expect. Time is faked where time matters; processes are real, and die at named points.
  */
+export { Child, type ChildExit, type ChildOptions, startChild } from "./child.ts";
 export { FakeClock } from "./fake-clock.ts";
 export { type ExpectedLog, LogCapture } from "./log-capture.ts";
+export { type SetupOptions, setup, type TestContext } from "./setup.ts";

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { namePattern } from "./resource-uri.ts";
 
 /** Levels of the log, most talkative first. */
-const logLevels = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
+const logLevels = ["debug", "info", "warn", "error"] as const;
 
 const dayMs = 86_400_000;
 const portMax = 65_535;
@@ -60,6 +60,11 @@ const database = z
       })
       .default("tallyman")
       .describe("Schema of Tallyman's own tables."),
+    listenUrl: z
+      .string()
+      .min(1)
+      .optional()
+      .describe("Direct connection for LISTEN when url goes through PgBouncer in transaction mode."),
     maxPoolSize: z.int().min(1).max(1000).default(10).describe("Most connections that one process opens."),
   })
   .prefault({})

@@ -7,6 +7,7 @@ import { entriesOf, type Tree, valueAt, withoutValue, withValue } from "./tree.t
  */
 export const settingSources = [
   { path: "database.url", variable: "DATABASE_URL", flag: "databaseUrl" },
+  { path: "database.listenUrl", variable: "DATABASE_LISTEN_URL", flag: "databaseListenUrl" },
   { path: "database.embedded.folder", variable: "TALLYMAN_EMBEDDED_FOLDER", flag: "embeddedFolder" },
   { path: "database.embedded.port", variable: "TALLYMAN_EMBEDDED_PORT", flag: "embeddedPort" },
   { path: "database.schema", variable: "TALLYMAN_SCHEMA", flag: "schema" },

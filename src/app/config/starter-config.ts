@@ -27,6 +27,8 @@ database:
   # url: postgres://tallyman:\${DATABASE_PASSWORD}@localhost:5432/tallyman
   # schema: tallyman
   # maxPoolSize: 10
+  # Behind a PgBouncer in transaction mode, also a direct connection for LISTEN:
+  # listenUrl: postgres://tallyman:\${DATABASE_PASSWORD}@localhost:5432/tallyman
   #
   # Where the embedded server lives, and its port (a free one by default):
   # embedded:
@@ -34,7 +36,7 @@ database:
   #   port: 54320
 
 settings:
-  # trace, debug, info, warn, error, fatal or silent
+  # debug, info, warn or error
   logLevel: info
   # Window of rates and percentiles, in seconds.
   metricsWindowSeconds: 5

@@ -1,0 +1,139 @@
+import {
+  Database,
+  type DatabaseOptions,
+  EmbeddedServer,
+  type EmbeddedServerOptions,
+  type MigrationReport,
+  migrate,
+} from "../database/index.ts";
+import { TallymanError } from "../errors/index.ts";
+import type { DatabaseConfig } from "./config/index.ts";
+
+/** What to do about missing migrations when Tallyman is opened. */
+export interface OpenOptions {
+  /** Apply them. Default true; false refuses a database that lacks any. */
+  readonly migrate?: boolean;
+  /** Look for them at all. Default true; false opens any database, to examine or migrate it. */
+  readonly check?: boolean;
+}
+
+/** How to open Tallyman on a PostgreSQL server. */
+export interface ConnectOptions extends OpenOptions {
+  /** Connection string, or all the options of the pool. */
+  readonly database: string | DatabaseOptions;
+}
+
+/** How to open Tallyman on the embedded PostgreSQL. */
+export interface EmbeddedOptions extends EmbeddedServerOptions, OpenOptions {
+  /** Schema of Tallyman's tables. Default `tallyman`. */
+  readonly schema?: string;
+  /** Connections at most. Default 10. */
+  readonly poolMax?: number;
+}
+
+/**
+ * Tallyman, opened: the one object that an application keeps. It owns its pool and, when embedded, its
+ * attachment to the server; closing it closes both. Safe to share between all parts of a process.
+ *
+ * @example
+ * ```ts
+ * await using tallyman = await Tallyman.embedded();
+ * const { rows } = await tallyman.database.query("SELECT version()");
+ * ```
+ */
+export class Tallyman implements AsyncDisposable {
+  readonly database: Database;
+  readonly #embedded: EmbeddedServer | undefined;
+  #closed: Promise<void> | undefined;
+
+  private constructor(database: Database, embedded?: EmbeddedServer) {
+    this.database = database;
+    this.#embedded = embedded;
+  }
+
+  /**
+   * Opens Tallyman on a PostgreSQL server, 15 or newer.
+   *
+   * @throws TallymanError DATABASE_UNREACHABLE, DATABASE_LOGIN_FAILED, DATABASE_VERSION_UNSUPPORTED,
+   * DATABASE_TOO_NEW, or MIGRATION_PENDING with `migrate: false`
+   * @example
+   * ```ts
+   * await using tallyman = await Tallyman.connect({ database: process.env.DATABASE_URL });
+   * ```
+   */
+  static async connect(options: ConnectOptions): Promise<Tallyman> {
+    const pool = typeof options.database === "string" ? { url: options.database } : options.database;
+    const tallyman = new Tallyman(await Database.connect(pool));
+    return tallyman.#ready(options);
+  }
+
+  /**
+   * Opens Tallyman on an embedded PostgreSQL, which is made and started when needed and shared by all
+   * processes that open the same folder; the last one to close stops it.
+   *
+   * @throws TallymanError EMBEDDED_… with what is wrong about binaries, folder or start
+   */
+  static async embedded(options: EmbeddedOptions = {}): Promise<Tallyman> {
+    const { schema, poolMax, ...serverOptions } = options;
+    const embedded = await EmbeddedServer.attach(serverOptions);
+    try {
+      const pool = { url: embedded.url(), ...(schema && { schema }), ...(poolMax && { poolMax }) };
+      const tallyman = new Tallyman(await Database.connect(pool, embedded), embedded);
+      return await tallyman.#ready(options);
+    } catch (error) {
+      await embedded.close();
+      throw error;
+    }
+  }
+
+  /** Opens Tallyman as the configuration says: on its server, or embedded. */
+  static open(config: DatabaseConfig, options: OpenOptions = {}): Promise<Tallyman> {
+    const { schema, maxPoolSize: poolMax } = config;
+    if (config.url === undefined) {
+      const { folder, port } = config.embedded;
+      return Tallyman.embedded({ folder, ...(port && { port }), schema, poolMax, ...options });
+    }
+    const listen = config.listenUrl === undefined ? {} : { listenUrl: config.listenUrl };
+    return Tallyman.connect({ database: { url: config.url, schema, poolMax, ...listen }, ...options });
+  }
+
+  /** The folder of the embedded server; undefined on a server of your own. */
+  get embeddedFolder(): string | undefined {
+    return this.#embedded?.folder;
+  }
+
+  /** Applies missing migrations, or only lists them. */
+  migrate(options: { dryRun?: boolean } = {}): Promise<MigrationReport> {
+    return migrate(this.database, options);
+  }
+
+  /** Closes the pool and leaves the embedded server. Safe to call twice. */
+  close(): Promise<void> {
+    this.#closed ??= this.database.close().then(() => this.#embedded?.close());
+    return this.#closed;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #ready({ migrate = true, check = true }: OpenOptions): Promise<Tallyman> {
+    if (!check) return this;
+    try {
+      const { pending } = await this.migrate({ dryRun: !migrate });
+      if (pending.length > 0) throw migrationPending(pending);
+      return this;
+    } catch (error) {
+      await this.close();
+      throw error;
+    }
+  }
+}
+
+function migrationPending(pending: readonly string[]): TallymanError {
+  return new TallymanError(
+    "MIGRATION_PENDING",
+    `The database lacks ${pending.length} migration(s): ${pending.join(", ")}. Run 'tallyman migrate'.`,
+    { details: { pending } },
+  );
+}

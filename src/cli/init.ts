@@ -1,0 +1,23 @@
+import { writeFile } from "node:fs/promises";
+import { resolve } from "node:path";
+import { Command } from "commander";
+import { configFileName, starterConfig } from "../app/index.ts";
+import { TallymanError } from "../errors/index.ts";
+import { type GlobalOptions, printResult } from "./output.ts";
+
+/** `tallyman init`: writes a commented configuration to start from. */
+export function initCommand(): Command {
+  return new Command("init")
+    .description(`write a commented ${configFileName} to start from; never overwrites one`)
+    .argument("[file]", "where to write it", configFileName)
+    .action(async (file: string, _options: GlobalOptions, command: Command) => {
+      const path = resolve(file);
+      await writeFile(path, starterConfig(), { flag: "wx" }).catch((cause: NodeJS.ErrnoException) => {
+        const reason = cause.code === "EEXIST" ? "it exists already" : cause.message;
+        throw new TallymanError("USAGE", `${path} was not written: ${reason}. Choose another name.`, {
+          cause,
+        });
+      });
+      printResult(command.optsWithGlobals(), { file: path }, `Wrote ${path}. Next: tallyman doctor`);
+    });
+}

@@ -1,0 +1,197 @@
+import pg from "pg";
+import { describe, expect, it } from "vitest";
+import { deferred } from "../runtime/index.ts";
+import { setup } from "../testing/index.ts";
+import { Database, retryClassOf, type Transaction } from "./index.ts";
+
+describe("Database", () => {
+  it("opens connections when needed and serves a hundred callers with a few", async () => {
+    await using t = await setup();
+    const database = await t.connect({ poolMax: 3 });
+    await Promise.all(Array.from({ length: 100 }, () => database.query("SELECT pg_sleep(0.001)")));
+    expect(database.stats).toMatchObject({ max: 3, active: 0, waiting: 0 });
+    expect(database.stats.total).toBeLessThanOrEqual(3);
+  });
+
+  it("reads int8 as a number and refuses one that a number can't hold", async () => {
+    await using t = await setup();
+    const { rows } = await t.database.query("SELECT 9007199254740991::int8 AS tick");
+    expect(rows).toEqual([{ tick: 9007199254740991 }]);
+    await expect(t.database.query("SELECT 9007199254740993::int8")).rejects.toThrow(/beyond 2\^53/);
+    await expect(t.database.query("SELECT 1 AS still_alive")).resolves.toBeDefined();
+  });
+
+  it("commits what the work wrote, and rolls all of it back on an error", async () => {
+    await using t = await setup();
+    await t.database.query("CREATE TABLE effect (id int)");
+    await t.database.transaction((tx) => tx.query("INSERT INTO effect VALUES (1)"));
+    const failing = t.database.transaction(async (tx) => {
+      await tx.query("INSERT INTO effect VALUES (2)");
+      throw new Error("changed my mind");
+    });
+    await expect(failing).rejects.toThrow("changed my mind");
+    const { rows } = await t.database.query("SELECT id FROM effect");
+    expect(rows).toEqual([{ id: 1 }]);
+  });
+
+  it("does not pass off a rolled-back transaction as committed when the work swallows an error", async () => {
+    await using t = await setup();
+    const swallowing = t.database.transaction(async (tx) => {
+      await tx.query("SELECT 1 / 0").catch(() => undefined);
+    });
+    await expect(swallowing).rejects.toMatchObject({ code: "DATABASE_ERROR" });
+  });
+
+  it("sends statements of one transaction without waiting for each, in order", async () => {
+    await using t = await setup();
+    const results = await t.database.transaction(async (tx) => {
+      const [, , last] = await Promise.all([
+        tx.query("CREATE TABLE pipelined (id int)"),
+        tx.query("INSERT INTO pipelined SELECT generate_series(1, 3)"),
+        tx.query<{ n: number }>("SELECT count(*) AS n FROM pipelined"),
+      ]);
+      return last.rows;
+    });
+    expect(results).toEqual([{ n: 3 }]);
+  });
+
+  it("runs the work again after a deadlock", async () => {
+    await using t = await setup();
+    await t.database.query("CREATE TABLE pair (id int PRIMARY KEY, hits int DEFAULT 0)");
+    await t.database.query("INSERT INTO pair VALUES (1), (2)");
+    const bothLocked = [deferred<void>(), deferred<void>()];
+    const touch = (tx: Transaction, id: number) =>
+      tx.query("UPDATE pair SET hits = hits + 1 WHERE id = $1", [id]);
+    let runs = 0;
+    const cross = (mine: number, other: number) =>
+      t.database.transaction(async (tx) => {
+        runs++;
+        await touch(tx, mine);
+        bothLocked[mine - 1]?.resolve();
+        await bothLocked[other - 1]?.promise;
+        await touch(tx, other);
+      });
+    await Promise.all([cross(1, 2), cross(2, 1)]);
+    expect(runs).toBeGreaterThan(2);
+    const { rows } = await t.database.query("SELECT id, hits FROM pair ORDER BY id");
+    expect(rows).toEqual([
+      { id: 1, hits: 2 },
+      { id: 2, hits: 2 },
+    ]);
+  });
+
+  it("runs the work again when its connection is lost before COMMIT", async () => {
+    await using t = await setup();
+    await t.database.query("CREATE TABLE effect (id int)");
+    let runs = 0;
+    await t.database.transaction(async (tx) => {
+      await tx.query("INSERT INTO effect VALUES (1)");
+      if (++runs === 1) await tx.query("SELECT pg_terminate_backend(pg_backend_pid())");
+    });
+    expect(runs).toBe(2);
+    const { rows } = await t.database.query("SELECT count(*) AS n FROM effect");
+    expect(rows).toEqual([{ n: 1 }]);
+  });
+
+  it("survives the loss of idle and of checked-out connections", async () => {
+    await using t = await setup();
+    const other = await t.connect();
+    await other.query("SELECT 1");
+    const inTransaction = t.database.transaction(async (tx) => {
+      await tx.query("SELECT 1");
+      await other.query(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()",
+      );
+      await tx.query("SELECT 2");
+      return "done";
+    });
+    await expect(inTransaction).rejects.toSatisfy((error) => retryClassOf(error) === "connection-lost");
+    await expect(t.database.query("SELECT 1 AS n")).resolves.toMatchObject({ rows: [{ n: 1 }] });
+  });
+
+  it("writes inside a caller's own transaction and refuses a pool in its place", async () => {
+    await using t = await setup();
+    const client = new pg.Client(t.url);
+    await client.connect();
+    await client.query("BEGIN");
+    await t.database.join(client).query("CREATE TABLE tallyman.mine (id int)");
+    await client.query("ROLLBACK");
+    await client.end();
+    const { rows } = await t.database.query("SELECT to_regclass('tallyman.mine') AS found");
+    expect(rows).toEqual([{ found: null }]);
+    const pool = new pg.Pool({ connectionString: t.url });
+    expect(() => t.database.join(pool)).toThrow(expect.objectContaining({ code: "INVALID_OPTION" }));
+    await pool.end();
+  });
+
+  it("copies rows in and goes on with the same transaction", async () => {
+    await using t = await setup();
+    await t.database.query("CREATE TABLE copied (id int8, name text)");
+    const lines = Array.from({ length: 1000 }, (_, i) => Buffer.from(`${i}\tname ${i}\n`));
+    const counted = await t.database.transaction(async (tx) => {
+      const copied = await tx.copyIn("COPY copied FROM STDIN", lines);
+      const { rows } = await tx.query<{ n: number }>("SELECT count(*) AS n FROM copied");
+      return [copied, rows[0]?.n];
+    });
+    expect(counted).toEqual([1000, 1000]);
+    const bad = t.database.transaction((tx) =>
+      tx.copyIn("COPY copied FROM STDIN", [Buffer.from("not a number\tx\n")]),
+    );
+    await expect(bad).rejects.toMatchObject({ code: "22P02" });
+    const { rows } = await t.database.query("SELECT count(*) AS n FROM copied");
+    expect(rows).toEqual([{ n: 1000 }]);
+  });
+
+  it("says that the pool is exhausted, with its numbers", async () => {
+    await using t = await setup();
+    const database = await t.connect({ poolMax: 1, acquireTimeoutMs: 50 });
+    const started = deferred<void>();
+    const finish = deferred<void>();
+    const holder = database.transaction(async () => {
+      started.resolve();
+      await finish.promise;
+    });
+    await started.promise;
+    await expect(database.query("SELECT 1")).rejects.toMatchObject({
+      code: "DATABASE_POOL_EXHAUSTED",
+      details: { active: 1, max: 1 },
+    });
+    finish.resolve();
+    await holder;
+  });
+
+  it("puts its tables in the configured schema", async () => {
+    await using t = await setup({ empty: true });
+    const database = await t.connect({ schema: "crew" });
+    await database.query("CREATE SCHEMA crew");
+    await database.query("CREATE TABLE tallyman.thing (id int)");
+    const { rows } = await database.query("SELECT 'crew.thing'::regclass::text AS name");
+    expect(rows).toEqual([{ name: "crew.thing" }]);
+    await expect(t.connect({ schema: "Robert'); --" })).rejects.toMatchObject({ code: "INVALID_OPTION" });
+  });
+});
+
+describe("connection errors", () => {
+  it.each([
+    ["nonsense", "DATABASE_URL_INVALID"],
+    ["mysql://root:secret@localhost/x", "DATABASE_URL_INVALID"],
+    ["postgres://someone:secret@127.0.0.1:1/x", "DATABASE_UNREACHABLE"],
+    ["postgres://someone:secret@host.invalid/x", "DATABASE_UNREACHABLE"],
+  ])("%s → %s, without the password", async (url, code) => {
+    const error = await Database.connect({ url }).catch((e) => e);
+    expect(error).toMatchObject({ code });
+    expect(JSON.stringify([error.message, error.details])).not.toContain("secret");
+  });
+
+  it("tells a wrong password and a missing database from an unreachable server", async () => {
+    await using t = await setup();
+    const wrongPassword = t.url.replace(/:[^:@]+@/, ":wrong@");
+    await expect(Database.connect({ url: wrongPassword })).rejects.toMatchObject({
+      code: "DATABASE_LOGIN_FAILED",
+    });
+    const wrongName = t.url.replace(/\/[^/]+$/, "/no_such_database");
+    await expect(Database.connect({ url: wrongName })).rejects.toMatchObject({
+      code: "DATABASE_LOGIN_FAILED",
+    });
+  });
+});

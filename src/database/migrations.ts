@@ -1,0 +1,39 @@
+import { readdir, readFile } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+
+/** One numbered `.sql` file. */
+export interface Migration {
+  readonly version: number;
+  readonly name: string;
+  readonly text: string;
+  /** The lowest level of a program that still works with a database migrated this far. */
+  readonly minCodeVersion: number;
+}
+
+/** Tallyman's own schema, or the schema that each simulation run has. */
+export type MigrationTarget = "platform" | "run";
+
+const folders: Readonly<Record<MigrationTarget, string>> = {
+  platform: fileURLToPath(new URL("../../sql", import.meta.url)),
+  run: fileURLToPath(new URL("../../sql/run", import.meta.url)),
+};
+
+const fileNamePattern = /^(\d{3})-[a-z0-9-]+\.sql$/;
+const minCodeVersionPattern = /^-- min-code-version: (\d+)$/m;
+
+/** Reads the migrations of a target, in order. A program's level is the last one's number. */
+export async function readMigrations(target: MigrationTarget): Promise<Migration[]> {
+  const folder = folders[target];
+  const files = (await readdir(folder)).filter((file) => fileNamePattern.test(file)).sort();
+  return Promise.all(files.map((file) => readMigration(folder, file)));
+}
+
+async function readMigration(folder: string, file: string): Promise<Migration> {
+  const text = await readFile(`${folder}/${file}`, "utf8");
+  return {
+    version: Number(fileNamePattern.exec(file)?.[1]),
+    name: file.replace(/\.sql$/, ""),
+    text,
+    minCodeVersion: Number(minCodeVersionPattern.exec(text)?.[1] ?? 0),
+  };
+}

@@ -1,0 +1,9 @@
+import type { Executor } from "../executor.ts";
+
+/** Enters a run in the register; a run that is there already stays as it is. */
+export async function registerRun(executor: Executor, runId: string, schema: string): Promise<void> {
+  await executor.query(
+    "INSERT INTO tallyman.simulation_run (run_id, schema_name) VALUES ($1, $2) ON CONFLICT (run_id) DO NOTHING",
+    [runId, schema],
+  );
+}

@@ -1,0 +1,46 @@
+/**
+ * Tallyman coordinates batches of work across a fleet of workers, on the PostgreSQL you already have,
+ * and every item is accounted for. This file lists every public name.
+ *
+ * @packageDocumentation
+ */
+export {
+  type Config,
+  type ConnectOptions,
+  type Diagnosis,
+  doctor,
+  type EmbeddedOptions,
+  type Finding,
+  type LoadConfigOptions,
+  loadConfig,
+  type OpenOptions,
+  Tallyman,
+} from "./app/index.ts";
+export {
+  type CallerClient,
+  Database,
+  type DatabaseOptions,
+  type Executor,
+  type MigrationReport,
+  type PoolStats,
+  type QueryResult,
+  Transaction,
+} from "./database/index.ts";
+export { type ErrorCode, errorCatalogue, exitCodes, isTallymanError, TallymanError } from "./errors/index.ts";
+export {
+  type ErrorLog,
+  MetricsRegistry,
+  type Monitorable,
+  type OperationalError,
+  prometheusText,
+} from "./monitoring/index.ts";
+export {
+  type Clock,
+  configureLogging,
+  type Logger,
+  type LoggingOptions,
+  type LogLevel,
+  type LogRecord,
+  Service,
+  type ServiceState,
+} from "./runtime/index.ts";

@@ -1,0 +1,114 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { withTimeout } from "../runtime/index.ts";
+
+const lineTimeoutMs = 30_000;
+
+/** How a child process is started. */
+export interface ChildOptions {
+  readonly args?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  /** A crash point at which the child ends itself with SIGKILL: `name`, or `name:3` for the third pass. */
+  readonly crashAt?: string;
+}
+
+/** How a child ended. */
+export interface ChildExit {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+}
+
+/**
+ * A real process running one of our scripts. It says what it did in lines on its standard output, and
+ * tests wait for these lines instead of sleeping.
+ *
+ * @example
+ * ```ts
+ * await using child = startChild(new URL("./worker.child.ts", import.meta.url), { crashAt: "flush.after-copy" });
+ * await child.line("ready");
+ * expect(await child.exit).toEqual({ code: null, signal: "SIGKILL" });
+ * ```
+ */
+export class Child implements AsyncDisposable {
+  readonly exit: Promise<ChildExit>;
+  readonly #process: ChildProcess;
+  readonly #lines: string[] = [];
+  readonly #waiting = new Set<() => void>();
+  #errorOutput = "";
+
+  constructor(process: ChildProcess) {
+    this.#process = process;
+    this.exit = once(process, "close").then(([code, signal]) => ({ code, signal }));
+    if (process.stdout) createInterface(process.stdout).on("line", (line) => this.#received(line));
+    process.stderr?.setEncoding("utf8").on("data", (text: string) => {
+      this.#errorOutput += text;
+    });
+  }
+
+  get pid(): number {
+    return this.#process.pid ?? 0;
+  }
+
+  get lines(): readonly string[] {
+    return this.#lines;
+  }
+
+  get errorOutput(): string {
+    return this.#errorOutput;
+  }
+
+  /** Waits for a line that begins with `start`, past or future; fails when the child ends without it. */
+  line(start: string): Promise<string> {
+    return withTimeout(this.#find(start), lineTimeoutMs, `the child's line '${start}'`);
+  }
+
+  kill(signal: NodeJS.Signals): void {
+    this.#process.kill(signal);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#process.kill("SIGCONT");
+    this.#process.kill("SIGKILL");
+    await this.exit;
+  }
+
+  async #find(start: string): Promise<string> {
+    let ended = false;
+    void this.exit.then(() => {
+      ended = true;
+      this.#wake();
+    });
+    for (;;) {
+      const found = this.#lines.find((line) => line.startsWith(start));
+      if (found !== undefined) return found;
+      if (ended)
+        throw new Error(
+          `The child ended without '${start}'. It printed: ${this.#lines.join(" | ")} ${this.#errorOutput}`,
+        );
+      await new Promise<void>((resolve) => this.#waiting.add(resolve));
+    }
+  }
+
+  #received(line: string): void {
+    this.#lines.push(line);
+    this.#wake();
+  }
+
+  #wake(): void {
+    for (const resolve of this.#waiting) resolve();
+    this.#waiting.clear();
+  }
+}
+
+/** Starts a TypeScript file as a process of its own. */
+export function startChild(script: URL, options: ChildOptions = {}): Child {
+  const { args = [], env = {}, crashAt } = options;
+  return new Child(
+    spawn(process.execPath, ["--import", "tsx", fileURLToPath(script), ...args], {
+      env: { ...process.env, ...env, ...(crashAt !== undefined && { TALLYMAN_CRASH_AT: crashAt }) },
+      stdio: ["ignore", "pipe", "pipe"],
+    }),
+  );
+}

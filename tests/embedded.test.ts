@@ -1,0 +1,131 @@
+import { existsSync } from "node:fs";
+import { chmod, mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { Database, EmbeddedServer } from "../src/database/index.ts";
+import { setup, startChild } from "../src/testing/index.ts";
+
+const attachScript = new URL("./children/attach.child.ts", import.meta.url);
+const isRoot = process.getuid?.() === 0;
+
+async function postmasterPid(folder: string): Promise<number> {
+  return Number((await readFile(join(folder, "data", "postmaster.pid"), "utf8")).split("\n")[0]);
+}
+
+describe("embedded server", () => {
+  it("is shared by all processes, whoever started it, and stopped by the last one out", async () => {
+    await using t = await setup();
+    const folder = join(await t.temporaryFolder(), "postgres");
+    await using starter = startChild(attachScript, { args: [folder] });
+    await starter.line("attached");
+    await using second = startChild(attachScript, { args: [folder] });
+    await second.line("attached");
+
+    starter.kill("SIGKILL");
+    await starter.exit;
+    const worked = second.lines.length;
+    await second.line(`worked ${(worked + 5) * 10}`);
+    expect(await postmasterPid(folder)).toBeGreaterThan(0);
+
+    await using third = startChild(attachScript, { args: [folder] });
+    await third.line("attached");
+    second.kill("SIGTERM");
+    await second.line("left");
+    await third.line(`worked ${(third.lines.length + 5) * 10}`);
+    expect(existsSync(join(folder, "data", "postmaster.pid"))).toBe(true);
+    third.kill("SIGTERM");
+    await third.line("left");
+    expect(existsSync(join(folder, "data", "postmaster.pid"))).toBe(false);
+  });
+
+  it("is made and started once when several come at the same moment", async () => {
+    await using t = await setup();
+    const folder = join(await t.temporaryFolder(), "postgres");
+    const servers = await Promise.all(Array.from({ length: 4 }, () => EmbeddedServer.attach({ folder })));
+    expect(new Set(servers.map((server) => server.port)).size).toBe(1);
+    await Promise.all(servers.map((server) => server.close()));
+    expect(existsSync(join(folder, "data", "postmaster.pid"))).toBe(false);
+  });
+
+  it("comes back for those attached when it is killed, and keeps what was committed", async () => {
+    await using t = await setup();
+    t.logs.expectLog({
+      logger: "database.embedded",
+      level: "warn",
+      message: "Lost the embedded PostgreSQL, attaching again",
+    });
+    const folder = join(await t.temporaryFolder(), "postgres");
+    const server = t.use(await EmbeddedServer.attach({ folder }));
+    const database = t.use(await Database.connect({ url: server.url() }, server));
+    await database.query("CREATE TABLE kept AS SELECT 42 AS answer");
+    process.kill(await postmasterPid(folder), "SIGKILL");
+    await expect
+      .poll(() => database.query("SELECT answer FROM kept").catch(() => undefined), { timeout: 30_000 })
+      .toMatchObject({
+        rows: [{ answer: 42 }],
+      });
+  });
+
+  it.each([
+    [
+      "damaged",
+      "EMBEDDED_FOLDER_DAMAGED",
+      (folder: string) => rm(join(folder, "data", "global", "pg_control")),
+    ],
+    [
+      "of another version",
+      "EMBEDDED_VERSION_MISMATCH",
+      (folder: string) => writeFile(join(folder, "data", "PG_VERSION"), "14\n"),
+    ],
+    ["without its password", "EMBEDDED_FOLDER_DAMAGED", (folder: string) => rm(join(folder, "password"))],
+  ])("says that the folder is %s", async (_what, code, spoil) => {
+    await using t = await setup();
+    const folder = join(await t.temporaryFolder(), "postgres");
+    await (await EmbeddedServer.attach({ folder })).close();
+    await spoil(folder);
+    await expect(EmbeddedServer.attach({ folder })).rejects.toMatchObject({
+      code,
+      message: expect.stringContaining(folder),
+    });
+  });
+
+  it("says that the folder can't be written, and leaves nothing half-made", async () => {
+    await using t = await setup();
+    const parent = await t.temporaryFolder();
+    await writeFile(join(parent, "file"), "");
+    const folder = join(parent, "file", "postgres");
+    await expect(EmbeddedServer.attach({ folder })).rejects.toMatchObject({
+      code: "EMBEDDED_FOLDER_UNWRITABLE",
+    });
+  });
+
+  it("says that the port is taken", async () => {
+    await using t = await setup();
+    const other = createServer().listen(0, "127.0.0.1");
+    await new Promise((resolve) => other.once("listening", resolve));
+    const { port } = other.address() as { port: number };
+    const folder = join(await t.temporaryFolder(), "postgres");
+    await expect(EmbeddedServer.attach({ folder, port })).rejects.toMatchObject({
+      code: "PORT_TAKEN",
+      details: { port },
+    });
+    other.close();
+  });
+
+  it.skipIf(!isRoot)("serves root from a home that the server's user can't enter (needs root)", async () => {
+    await using t = await setup();
+    const home = join(await t.temporaryFolder(), "home");
+    await mkdir(home);
+    await chmod(home, 0o700);
+    const folder = join(home, ".tallyman", "postgres");
+    const server = await EmbeddedServer.attach({ folder });
+    const real = server.folder;
+    await server.close();
+    expect(real).not.toContain(home);
+    const again = await EmbeddedServer.attach({ folder });
+    expect(again.folder).toBe(real);
+    await again.close();
+    await rm(real, { recursive: true });
+  });
+});
