@@ -1,4 +1,4 @@
 #!/usr/bin/env node
-import { run } from "./run.ts";
+import { run } from "./execute.ts";
 
 process.exitCode = await run(process.argv.slice(2));
