@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { TallymanError } from "../errors/index.ts";
-import { isAbort, linkedAbort, throwIfAborted } from "./index.ts";
+import { isAbort, linkedAbort, throwIfAborted } from "./abort.ts";
 
 describe("abort", () => {
   it("knows the abort errors of Tallyman and of Node", () => {

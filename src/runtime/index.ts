@@ -7,12 +7,10 @@
  * **Services.** A {@link Service} is a loop around `runOnce()` with four states:
  *
  * ```
- *             start                    pause
- *   STOPPED ─────────► RUNNING ◄────────────────► PAUSED
- *      ▲                │  │  ▲        resume        │
- *      └────── stop ────┘  │  └─ start ─ ERROR        │
- *      └────── stop ───────┼─────────────── ▲ ────────┘
- *                          └─ runOnce threw ┘
+ *              start              pause
+ *   STOPPED ──────────► RUNNING ─────────► PAUSED      stop: RUNNING, PAUSED → STOPPED
+ *   ERROR   ──────────►         ◄─────────             a failure: RUNNING, PAUSED → ERROR
+ *                                 resume
  * ```
  *
  * Lifecycle calls take effect in the order in which they were made. stop() aborts the loop's signal at once,
@@ -29,7 +27,7 @@
  * **Logging** is one process-wide sink behind named loggers; it can be replaced at any time. INFO is for
  * lifecycle only, never in loops; a record is one line; secrets are masked before any sink sees them.
  */
-export { abortedError, isAbort, type LinkedAbort, linkedAbort, throwIfAborted } from "./abort.ts";
+export { abortedError, isAbort, throwIfAborted } from "./abort.ts";
 export { type BackoffOptions, backoffMs, type RetryOptions, retry } from "./backoff.ts";
 export { type Clock, systemClock } from "./clock.ts";
 export { crashPoint } from "./crash-point.ts";
