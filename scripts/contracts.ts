@@ -12,8 +12,12 @@ export function contractFiles(): Record<string, string> {
     buf("lint");
     buf("generate", "--output", folder);
     const made = join(folder, generatedFolder);
-    const files = readdirSync(made, { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".ts"));
-    return Object.fromEntries(files.map((file) => [join(generatedFolder, file), readFileSync(join(made, file), "utf8")]));
+    const files = readdirSync(made, { recursive: true, encoding: "utf8" }).filter((file) =>
+      file.endsWith(".ts"),
+    );
+    return Object.fromEntries(
+      files.map((file) => [join(generatedFolder, file), readFileSync(join(made, file), "utf8")]),
+    );
   } finally {
     rmSync(folder, { recursive: true });
   }

@@ -2,7 +2,7 @@ import pg from "pg";
 import { describe, expect, it } from "vitest";
 import { deferred } from "../runtime/index.ts";
 import { setup } from "../testing/index.ts";
-import { Database, retryClassOf, type Transaction } from "./index.ts";
+import { Database, pipelined, retryClassOf, type Transaction } from "./index.ts";
 
 describe("Database", () => {
   it("opens connections when needed and serves a hundred callers with a few", async () => {
@@ -45,14 +45,18 @@ describe("Database", () => {
   it("sends statements of one transaction without waiting for each, in order", async () => {
     await using t = await setup();
     const results = await t.database.transaction(async (tx) => {
-      const [, , last] = await Promise.all([
-        tx.query("CREATE TABLE pipelined (id int)"),
-        tx.query("INSERT INTO pipelined SELECT generate_series(1, 3)"),
-        tx.query<{ n: number }>("SELECT count(*) AS n FROM pipelined"),
-      ]);
+      const [, , last] = await pipelined(
+        tx.query("CREATE TABLE sent (id int)"),
+        tx.query("INSERT INTO sent SELECT generate_series(1, 3)"),
+        tx.query<{ n: number }>("SELECT count(*) AS n FROM sent"),
+      );
       return last.rows;
     });
     expect(results).toEqual([{ n: 3 }]);
+    const failing = t.database.transaction((tx) =>
+      pipelined(tx.query("SELECT 1 / 0"), tx.query("INSERT INTO sent VALUES (4)")),
+    );
+    await expect(failing).rejects.toMatchObject({ code: "22012" });
   });
 
   it("runs the work again after a deadlock", async () => {

@@ -28,6 +28,7 @@ export type { CallerClient, Executor, QueryResult } from "./executor.ts";
 export { type HintHandler, Listener } from "./listener.ts";
 export { readMigrations } from "./migrations.ts";
 export { type MigrationReport, migrate } from "./migrator.ts";
+export { pipelined } from "./pipelined.ts";
 export { ensureRunSchema, runSchemaName, validateRunId } from "./run-schema.ts";
 export { quoteIdentifier } from "./schema-names.ts";
 export { schemaSnapshot } from "./schema-snapshot.ts";
