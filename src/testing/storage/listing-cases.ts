@@ -36,7 +36,7 @@ export const listingCases: readonly StorageConformanceCase[] = [
       for (const [first, last] of exampleRanges) await storage.writeBatch(runId, first, last, []);
       const edges = [...new Set(exampleRanges.flat().flatMap((tick) => [tick - 1, tick, tick + 1]))];
       for (const start of edges.filter((tick) => tick >= 0 && Number.isSafeInteger(tick))) {
-        for (const length of [0, 1, 150_000, 200_000_000]) {
+        for (const length of [0, 150_000]) {
           const end = Math.min(start + length, Number.MAX_SAFE_INTEGER);
           const { files } = await storage.listBatchFiles(`${runId}/`, undefined, 1_000, start, end);
           const overlapping = exampleRanges.filter(([first, last]) => first <= end && last >= start);
