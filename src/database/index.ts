@@ -32,5 +32,6 @@ export { pipelined } from "./pipelined.ts";
 export { ensureRunSchema, runSchemaName, validateRunId } from "./run-schema.ts";
 export { quoteIdentifier } from "./schema-names.ts";
 export { schemaSnapshot } from "./schema-snapshot.ts";
+export { type RegisteredRun, registeredRuns } from "./sql/simulation-run.ts";
 export { errorCodeOf, type RetryClass, retryClassOf } from "./sqlstate.ts";
 export { Transaction } from "./transaction.ts";

@@ -1,13 +1,5 @@
 import { Readable } from "node:stream";
-import {
-  GetObjectCommand,
-  HeadObjectCommand,
-  type HeadObjectCommandOutput,
-  ListObjectsV2Command,
-  type ListObjectsV2CommandOutput,
-  S3Client,
-} from "@aws-sdk/client-s3";
-import { Upload } from "@aws-sdk/lib-storage";
+import type { HeadObjectCommandOutput, ListObjectsV2CommandOutput, S3Client } from "@aws-sdk/client-s3";
 import { type GivenOptions, required, resolveOptions, wholeNumber } from "../runtime/index.ts";
 import { BatchStorage, type BatchStorageOptions, batchStorageDefaults } from "./batch-storage.ts";
 import { objectStoreError, statusOf } from "./object-store-error.ts";
@@ -79,19 +71,19 @@ export class S3Storage extends BatchStorage {
 
 class S3Driver implements StorageDriver {
   readonly place: string;
-  readonly #client: S3Client;
   readonly #options: S3StorageOptions;
+  #connection: Promise<Connection> | undefined;
 
   constructor(options: S3StorageOptions) {
     this.#options = options;
-    this.#client = createClient(options);
     this.place = `s3://${options.bucket}/${options.keyPrefix}`;
   }
 
   async put(key: string, chunks: AsyncIterable<Uint8Array>, mode: PutMode): Promise<"written" | "exists"> {
     const failure = { chunks: undefined as unknown };
-    const upload = new Upload({
-      client: this.#client,
+    const { client, sdk } = await this.#connect();
+    const upload = new sdk.Upload({
+      client,
       params: {
         ...this.#object(key),
         Body: Readable.from(keepingError(chunks, failure), { objectMode: false }),
@@ -112,7 +104,8 @@ class S3Driver implements StorageDriver {
 
   async open(key: string): Promise<StoredBytes> {
     try {
-      const head = await this.#client.send(new HeadObjectCommand(this.#object(key)));
+      const { client, sdk } = await this.#connect();
+      const head = await client.send(new sdk.HeadObjectCommand(this.#object(key)));
       return this.#storedObject(key, head);
     } catch (error) {
       throw objectStoreError(error, "read", key);
@@ -141,7 +134,13 @@ class S3Driver implements StorageDriver {
   }
 
   async close(): Promise<void> {
-    this.#client.destroy();
+    const connection = await this.#connection;
+    connection?.client.destroy();
+  }
+
+  #connect(): Promise<Connection> {
+    this.#connection ??= connect(this.#options);
+    return this.#connection;
   }
 
   #object(key: string): { Bucket: string; Key: string } {
@@ -153,8 +152,10 @@ class S3Driver implements StorageDriver {
     const get = async (from: number) => {
       const range = from > 0 ? { Range: `bytes=${from}-` } : {};
       const version = head.ETag === undefined ? {} : { IfMatch: head.ETag };
-      const command = new GetObjectCommand({ ...this.#object(key), ...range, ...version });
-      const { Body } = await this.#client.send(command);
+      const { client, sdk } = await this.#connect();
+      const { Body } = await client.send(
+        new sdk.GetObjectCommand({ ...this.#object(key), ...range, ...version }),
+      );
       return Body as Readable;
     };
     return {
@@ -190,7 +191,8 @@ class S3Driver implements StorageDriver {
 
   async #list(query: ListQuery): Promise<ListObjectsV2CommandOutput> {
     const { prefix, delimiter, token, keysMax } = query;
-    const command = new ListObjectsV2Command({
+    const { client, sdk } = await this.#connect();
+    const command = new sdk.ListObjectsV2Command({
       Bucket: this.#options.bucket,
       Prefix: this.#options.keyPrefix + prefix,
       Delimiter: delimiter,
@@ -198,7 +200,7 @@ class S3Driver implements StorageDriver {
       MaxKeys: keysMax,
     });
     try {
-      return await this.#client.send(command);
+      return await client.send(command);
     } catch (error) {
       throw objectStoreError(error, "list", prefix);
     }
@@ -212,11 +214,23 @@ interface ListQuery {
   readonly keysMax?: number;
 }
 
+interface Connection {
+  readonly client: S3Client;
+  readonly sdk: Awaited<ReturnType<typeof loadSdk>>;
+}
+
+/** Loaded with the first request: the SDK takes 300 ms, and most processes keep their files in a folder. */
+async function loadSdk() {
+  const [client, library] = await Promise.all([import("@aws-sdk/client-s3"), import("@aws-sdk/lib-storage")]);
+  return { ...client, Upload: library.Upload };
+}
+
 /** Our own checksums cover every byte, so the SDK's, which not every server knows, are left off. */
-function createClient(options: S3StorageOptions): S3Client {
+async function connect(options: S3StorageOptions): Promise<Connection> {
+  const sdk = await loadSdk();
   const { region, endpoint, accessKeyId, secretAccessKey } = options;
   const credentials = accessKeyId && secretAccessKey ? { accessKeyId, secretAccessKey } : undefined;
-  return new S3Client({
+  const client = new sdk.S3Client({
     region,
     forcePathStyle: options.forcePathStyle ?? endpoint !== undefined,
     maxAttempts: attemptsMax,
@@ -225,6 +239,7 @@ function createClient(options: S3StorageOptions): S3Client {
     ...(endpoint !== undefined && { endpoint }),
     ...(credentials && { credentials }),
   });
+  return { client, sdk };
 }
 
 /** Keeps the records' own error, which the SDK would wrap, for the caller. */

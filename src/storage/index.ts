@@ -39,4 +39,12 @@ export type { CodecName } from "./block-codec.ts";
 export { CorruptBatchError } from "./corrupt-batch-error.ts";
 export type { BatchRecord } from "./decode-file.ts";
 export type { Records } from "./encode-file.ts";
-export type { MessageFile } from "./message-file.ts";
+export { type MessageFile, metadataKey } from "./message-file.ts";
+export { openStorage, type StorageResource, storageClassNames } from "./open-storage.ts";
+export {
+  type InspectRunOptions,
+  inspectRun,
+  type RunContents,
+  type TickRange,
+  type UnreadableFile,
+} from "./run-contents.ts";

@@ -18,6 +18,11 @@ export interface MessageFile {
   readonly writtenAtMs: number;
 }
 
+/** Where a run's SimulationMetadata lies. */
+export function metadataKey(runId: string): string {
+  return `${runId}/metadata.pb`;
+}
+
 /** Writes one message as a file of one record, in place of the one that is there. */
 export async function writeMessageFile<S extends DescMessage>(
   driver: StorageDriver,

@@ -1,5 +1,11 @@
 import { isTallymanError } from "../errors/index.ts";
-import { Counter, ErrorLog, latencyMetrics, TimedOperation } from "../monitoring/index.ts";
+import {
+  Counter,
+  ErrorLog,
+  latencyMetrics,
+  type OperationalErrorCode,
+  TimedOperation,
+} from "../monitoring/index.ts";
 import type { BatchFile } from "./batch-file.ts";
 
 /** What a storage counts and times. */
@@ -19,7 +25,7 @@ export class StorageMetrics {
   #healthy = true;
 
   constructor(windowSeconds: number) {
-    const operation = (code: string, message: string) =>
+    const operation = (code: OperationalErrorCode, message: string) =>
       new TimedOperation({ code, message, errors: this.errors, windowSeconds });
     this.writeBatch = operation("WRITE_BATCH_FAILED", "Failed to write a batch file");
     this.readBatch = operation("READ_BATCH_FAILED", "Failed to read a batch file");
