@@ -263,8 +263,8 @@ async function storedFile(file: FileHandle, key: string): Promise<StoredBytes> {
     size,
     writtenAtMs: Math.floor(mtimeMs),
     async *stream(from = 0) {
+      const chunk = Buffer.allocUnsafe(Math.min(readChunkBytes, Math.max(1, size - from)));
       for (let position = from; ; ) {
-        const chunk = Buffer.allocUnsafe(readChunkBytes);
         const { bytesRead } = await read(chunk, position);
         if (bytesRead === 0) return;
         yield chunk.subarray(0, bytesRead);

@@ -12,26 +12,36 @@ export interface BlockCodec {
   /** The key's extension, without a dot; empty for none. */
   readonly extension: string;
   compress(raw: Buffer): Promise<Buffer>;
-  /** Throws when the result would be larger than `rawBytes`. */
+  /** A buffer of its own. Throws when the result would be larger than `rawBytes`. */
   decompress(stored: Buffer, rawBytes: number): Promise<Buffer>;
 }
 
-/** One output buffer for the whole block: growing it in zlib's 16 KB steps costs more than compressing. */
+/** A compressed block fits; zlib's own 16 KB would be a trip to its thread for each piece. */
+const outputChunkBytes = 64 * 1024;
+/** Room behind a decompressed block, so that it comes in one piece and is not copied together. */
 const outputSlackBytes = 1024;
 /** Measured in docs/decisions/004-batch-file-format.md. */
 const brotliQuality = 1;
 const gzipLevel = 1;
+/** 2^18, a block: a larger window finds nothing more, and the decoder sets its memory aside for each block. */
+const brotliWindowBits = 18;
 
 const [compressBrotli, decompressBrotli] = [promisify(brotliCompress), promisify(brotliDecompress)];
 const [compressGzip, decompressGzip] = [promisify(gzip), promisify(gunzip)];
 
 const codecs: readonly BlockCodec[] = [
-  { name: "none", id: 0, extension: "", compress: async (raw) => raw, decompress: async (stored) => stored },
+  {
+    name: "none",
+    id: 0,
+    extension: "",
+    compress: async (raw) => raw,
+    decompress: async (stored) => Buffer.from(stored),
+  },
   {
     name: "gzip",
     id: 1,
     extension: "gz",
-    compress: (raw) => compressGzip(raw, { level: gzipLevel, chunkSize: raw.length + outputSlackBytes }),
+    compress: (raw) => compressGzip(raw, { level: gzipLevel, chunkSize: outputChunkBytes }),
     decompress: (stored, rawBytes) => decompressGzip(stored, outputOf(rawBytes)),
   },
   {
@@ -42,9 +52,10 @@ const codecs: readonly BlockCodec[] = [
       compressBrotli(raw, {
         params: {
           [constants.BROTLI_PARAM_QUALITY]: brotliQuality,
+          [constants.BROTLI_PARAM_LGWIN]: brotliWindowBits,
           [constants.BROTLI_PARAM_SIZE_HINT]: raw.length,
         },
-        chunkSize: raw.length + outputSlackBytes,
+        chunkSize: outputChunkBytes,
       }),
     decompress: (stored, rawBytes) => decompressBrotli(stored, outputOf(rawBytes)),
   },

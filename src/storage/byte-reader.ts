@@ -1,10 +1,15 @@
 import { CorruptBatchError } from "./corrupt-batch-error.ts";
 
-/** Takes a stream of chunks apart into pieces of asked-for sizes, and knows where in the file it is. */
+/**
+ * Takes a stream of chunks apart into pieces of asked-for sizes, and knows where in the file it is. Pieces
+ * that span chunks are put together in one buffer, used again and again: a file of any size costs a few
+ * allocations, and the collector, which large buffers call up, stays away.
+ */
 export class ByteReader implements AsyncDisposable {
   readonly #key: string;
   readonly #chunks: AsyncIterator<Uint8Array>;
   #chunk: Buffer = Buffer.alloc(0);
+  #scratch: Buffer = Buffer.alloc(0);
   #offset: number;
 
   constructor(key: string, chunks: AsyncIterable<Uint8Array>, offset = 0) {
@@ -19,7 +24,7 @@ export class ByteReader implements AsyncDisposable {
   }
 
   /**
-   * The next bytes: a view when one chunk holds them, else a copy.
+   * The next bytes, good until the next call: copy what is to be kept.
    *
    * @throws CorruptBatchError when the file ends before
    */
@@ -45,15 +50,25 @@ export class ByteReader implements AsyncDisposable {
   }
 
   async #gather(bytes: number): Promise<void> {
-    const parts = [this.#chunk];
-    let have = this.#chunk.length;
+    let have = this.#keep(0, this.#chunk);
     while (have < bytes) {
       const next = await this.#chunks.next();
       if (next.done) throw this.#ended(bytes, have);
-      parts.push(asBuffer(next.value));
-      have += next.value.length;
+      have = this.#keep(have, next.value);
     }
-    this.#chunk = Buffer.concat(parts);
+    this.#chunk = this.#scratch.subarray(0, have);
+  }
+
+  /** Puts bytes into the scratch buffer, which may hold them already; grows it when they don't fit. */
+  #keep(at: number, bytes: Uint8Array): number {
+    const end = at + bytes.length;
+    if (end > this.#scratch.length) {
+      const larger = Buffer.allocUnsafe(2 * end);
+      this.#scratch.copy(larger, 0, 0, at);
+      larger.set(bytes, at);
+      this.#scratch = larger;
+    } else this.#scratch.set(bytes, at);
+    return end;
   }
 
   #ended(bytes: number, have: number): CorruptBatchError {

@@ -46,10 +46,9 @@ export async function verifyFile(key: string, source: StoredBytes): Promise<File
   let [crc, records, rawBytes] = [crc32(bytes), 0, 0];
   for (;;) {
     const at = reader.offset;
-    const marker = await reader.take(1);
-    if (isTrailer(marker[0])) {
-      const rest = await reader.take(trailerBytes - 1);
-      const trailerAs = Buffer.concat([marker, rest]);
+    const marker = (await reader.take(1))[0];
+    if (isTrailer(marker)) {
+      const trailerAs = withMarker(marker, await reader.take(trailerBytes - 1));
       const trailer = checked(key, at, decodeTrailer(trailerAs));
       const actual = {
         ...trailer,
@@ -92,8 +91,8 @@ export async function* recordsOf(key: string, source: StoredBytes, from = 0): As
   await using reader = new ByteReader(key, source.stream());
   const { header } = await readHeader(key, reader);
   for (let position = 0; ; ) {
-    const marker = await reader.take(1);
-    if (isTrailer(marker[0])) return;
+    const marker = (await reader.take(1))[0];
+    if (isTrailer(marker)) return;
     const at = reader.offset - 1;
     const block = await readBlock(key, reader, marker);
     if (position + block.records > from) {
@@ -106,22 +105,23 @@ export async function* recordsOf(key: string, source: StoredBytes, from = 0): As
   }
 }
 
+/** A block as it lies in the file; the payload is good until more is read. */
 interface ReadBlock extends BlockHeader {
   readonly headerBytes: Buffer;
   readonly payload: Buffer;
 }
 
 async function readHeader(key: string, reader: ByteReader): Promise<{ header: FileHeader; bytes: Buffer }> {
-  const prefix = await reader.take(headerPrefixBytes);
+  const prefix = Buffer.from(await reader.take(headerPrefixBytes));
   const length = headerLength(prefix);
   if (length === undefined) throw damage(key, 0, headerMismatch(prefix));
   const bytes = Buffer.concat([prefix, await reader.take(length - headerPrefixBytes)]);
   return { header: checked(key, 0, decodeHeader(bytes)), bytes };
 }
 
-async function readBlock(key: string, reader: ByteReader, marker: Buffer): Promise<ReadBlock> {
+async function readBlock(key: string, reader: ByteReader, marker: number | undefined): Promise<ReadBlock> {
   const at = reader.offset - 1;
-  const headerBytes = Buffer.concat([marker, await reader.take(blockHeaderBytes - 1)]);
+  const headerBytes = withMarker(marker, await reader.take(blockHeaderBytes - 1));
   const block = checked(key, at, decodeBlockHeader(headerBytes));
   const payload = await reader.take(block.storedBytes);
   const crc = blockCrc(headerBytes, payload);
@@ -130,6 +130,10 @@ async function readBlock(key: string, reader: ByteReader, marker: Buffer): Promi
     throw damage(key, at, { expected, found: hex(crc) });
   }
   return { ...block, headerBytes, payload };
+}
+
+function withMarker(marker: number | undefined, rest: Buffer): Buffer {
+  return Buffer.concat([Buffer.of(marker ?? 0), rest]);
 }
 
 async function decompress(key: string, at: number, header: FileHeader, block: ReadBlock): Promise<Buffer> {

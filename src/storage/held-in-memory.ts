@@ -8,7 +8,7 @@ export async function heldInMemory(source: StoredBytes): Promise<StoredBytes> {
   if (source.size > heldBytesMax) return source;
   try {
     const chunks: Uint8Array[] = [];
-    for await (const chunk of source.stream()) chunks.push(chunk);
+    for await (const chunk of source.stream()) chunks.push(Buffer.from(chunk));
     return storedBuffer(Buffer.concat(chunks), source.writtenAtMs);
   } finally {
     await source.close();

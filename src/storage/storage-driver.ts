@@ -3,7 +3,7 @@ export interface StoredBytes {
   readonly size: number;
   /** When the file became visible, by the storage's clock; milliseconds since 1970. */
   readonly writtenAtMs: number;
-  /** The bytes from an offset to the end, in chunks. */
+  /** The bytes from an offset to the end, in chunks; each is good until the next is asked for. */
   stream(from?: number): AsyncIterable<Uint8Array>;
   close(): Promise<void>;
 }
