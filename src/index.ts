@@ -28,9 +28,10 @@ export {
 } from "./database/index.ts";
 export { type ErrorCode, errorCatalogue, exitCodes, isTallymanError, TallymanError } from "./errors/index.ts";
 export {
-  type ErrorLog,
+  ErrorLog,
   MetricsRegistry,
   type Monitorable,
+  MonitoredService,
   type OperationalError,
   prometheusText,
 } from "./monitoring/index.ts";

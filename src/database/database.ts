@@ -1,20 +1,22 @@
 import pg from "pg";
 import { TallymanError } from "../errors/index.ts";
+import type { Monitorable, OperationalError } from "../monitoring/index.ts";
 import { backoffMs, logger, sleep } from "../runtime/index.ts";
 import { explainConnectError } from "./connect-error.ts";
+import { DatabaseMetrics } from "./database-metrics.ts";
 import { parseDatabaseUrl } from "./database-url.ts";
 import type { EmbeddedServer } from "./embedded/embedded-server.ts";
 import type { CallerClient, Executor, QueryResult } from "./executor.ts";
 import { Listener } from "./listener.ts";
 import { defaultSchema, SchemaNames } from "./schema-names.ts";
+import { refuseOldServer } from "./server-version.ts";
+import { serverVersion } from "./sql/server-facts.ts";
 import { retryClassOf } from "./sqlstate.ts";
 import { refusePool, Transaction } from "./transaction.ts";
 import { typeParsers } from "./type-parsers.ts";
 
 const log = logger("database");
 
-/** The oldest server that the statements are written for. */
-const serverVersionMin = 15;
 const acquireTimeoutMsDefault = 10_000;
 const idleTimeoutMs = 10_000;
 const recoveriesMax = 3;
@@ -33,6 +35,8 @@ export interface DatabaseOptions {
   readonly listenUrl?: string | null;
   /** How long a statement waits for a connection. Default 10 s. */
   readonly acquireTimeoutMs?: number;
+  /** Window of the rates in {@link Database.getMetrics}. Default 5 s. */
+  readonly metricsWindowSeconds?: number;
   /** Shown in `pg_stat_activity`. Default `tallyman`. */
   readonly applicationName?: string;
 }
@@ -61,13 +65,14 @@ export interface PoolStats {
  * const { rows } = await database.query<{ n: number }>("SELECT count(*) AS n FROM tallyman.simulation_run");
  * ```
  */
-export class Database implements Executor {
+export class Database implements Executor, Monitorable, AsyncDisposable {
   readonly names: SchemaNames;
   /** Hints from other processes; see {@link Listener}. */
   readonly listener: Listener;
   readonly #pool: pg.Pool;
   readonly #url: string;
   readonly #embedded: EmbeddedServer | undefined;
+  readonly #metrics: DatabaseMetrics;
   #closed: Promise<void> | undefined;
 
   private constructor(options: DatabaseOptions, embedded: EmbeddedServer | undefined) {
@@ -75,6 +80,7 @@ export class Database implements Executor {
     this.#url = options.url;
     this.#embedded = embedded;
     this.names = new SchemaNames(options.schema ?? defaultSchema);
+    this.#metrics = new DatabaseMetrics(options.metricsWindowSeconds);
     this.#pool = createPool(options);
     const listenUrl = options.listenUrl === undefined ? options.url : options.listenUrl;
     this.listener = new Listener(listenUrl);
@@ -90,10 +96,7 @@ export class Database implements Executor {
   static async connect(options: DatabaseOptions, embedded?: EmbeddedServer): Promise<Database> {
     const database = new Database(options, embedded);
     try {
-      const { rows } = await database.query<{ version: string }>(
-        "SELECT current_setting('server_version') AS version",
-      );
-      refuseOldServer(rows[0]?.version ?? "");
+      refuseOldServer(await serverVersion(database));
       return database;
     } catch (error) {
       await database.close();
@@ -142,7 +145,30 @@ export class Database implements Executor {
   join(client: Transaction | CallerClient): Transaction {
     if (client instanceof Transaction) return client;
     refusePool(client);
-    return new Transaction(client, this.names);
+    return new Transaction(client, this.names, this.#metrics);
+  }
+
+  getMetrics(): Readonly<Record<string, number>> {
+    const { active, idle, total } = this.stats;
+    return {
+      ...this.#metrics.values,
+      pool_active_connections: active,
+      pool_idle_connections: idle,
+      pool_total_connections: total,
+    };
+  }
+
+  /** False from a failed attempt to connect until one succeeds. */
+  isHealthy(): boolean {
+    return this.#metrics.isReachable;
+  }
+
+  getErrors(): readonly OperationalError[] {
+    return this.#metrics.errors.list();
+  }
+
+  clearErrors(): void {
+    this.#metrics.errors.clear();
   }
 
   /** Closes every connection; running statements end first. Safe to call twice. */
@@ -160,14 +186,16 @@ export class Database implements Executor {
     text: string,
     values: readonly unknown[],
   ): Promise<QueryResult<Row>> {
-    return this.#withClient((client) => new Transaction(client, names).query<Row>(text, values));
+    return this.#withClient((client) =>
+      new Transaction(client, names, this.#metrics).query<Row>(text, values),
+    );
   }
 
   async #transaction<T>(names: SchemaNames, work: (tx: Transaction) => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt++) {
       try {
         return await this.#withClient((client) =>
-          runTransaction(client, new Transaction(client, names), work),
+          runTransaction(client, new Transaction(client, names, this.#metrics), work),
         );
       } catch (error) {
         if (attempt >= transactionAttemptsMax || retryClassOf(error) === undefined) throw error;
@@ -192,8 +220,11 @@ export class Database implements Executor {
   async #acquire(): Promise<pg.PoolClient> {
     for (let recoveries = 0; ; recoveries++) {
       try {
-        return await this.#pool.connect();
+        const client = await this.#pool.connect();
+        this.#metrics.connected();
+        return client;
       } catch (error) {
+        this.#metrics.unreachable(error);
         if (this.#pool.totalCount >= this.#pool.options.max) throw exhausted(this.stats, error);
         const canRecover = this.#embedded && recoveries < recoveriesMax;
         if (!canRecover || retryClassOf(error) !== "connection-lost")
@@ -267,15 +298,6 @@ async function commit(client: pg.PoolClient): Promise<void> {
       "The transaction was rolled back: one of its statements had failed and its error was not passed on.",
     );
   }
-}
-
-function refuseOldServer(version: string): void {
-  if (Number.parseInt(version, 10) >= serverVersionMin) return;
-  throw new TallymanError(
-    "DATABASE_VERSION_UNSUPPORTED",
-    `The server is PostgreSQL ${version}; Tallyman needs ${serverVersionMin} or newer. Upgrade it, or unset DATABASE_URL for the embedded server.`,
-    { details: { found: version, needed: serverVersionMin } },
-  );
 }
 
 function exhausted(stats: PoolStats, cause: unknown): TallymanError {

@@ -1,6 +1,7 @@
 import type pg from "pg";
 import { TallymanError } from "../errors/index.ts";
 import { copyIn } from "./copy.ts";
+import type { DatabaseMetrics } from "./database-metrics.ts";
 import type { CallerClient, Executor, QueryResult } from "./executor.ts";
 import type { SchemaNames } from "./schema-names.ts";
 
@@ -15,17 +16,20 @@ import type { SchemaNames } from "./schema-names.ts";
 export class Transaction implements Executor {
   readonly #client: CallerClient;
   readonly #names: SchemaNames;
+  readonly #metrics: DatabaseMetrics;
 
   /** @internal */
-  constructor(client: CallerClient, names: SchemaNames) {
+  constructor(client: CallerClient, names: SchemaNames, metrics: DatabaseMetrics) {
     this.#client = client;
     this.#names = names;
+    this.#metrics = metrics;
   }
 
   async query<Row extends object = Record<string, unknown>>(
     text: string,
     values: readonly unknown[] = [],
   ): Promise<QueryResult<Row>> {
+    this.#metrics.queried();
     const result = await this.#client.query(this.#names.rewrite(text), values as unknown[]);
     return { rows: result.rows as Row[], rowCount: result.rowCount ?? null };
   }
@@ -37,12 +41,13 @@ export class Transaction implements Executor {
    * @returns the number of rows copied
    */
   copyIn(text: string, chunks: Iterable<Buffer> | AsyncIterable<Buffer>): Promise<number> {
+    this.#metrics.queried();
     return copyIn(this.#client as pg.ClientBase, this.#names.rewrite(text), chunks);
   }
 
   /** The same transaction, for statements on one run's tables. */
   forRun(runSchema: string): Transaction {
-    return new Transaction(this.#client, this.#names.forRun(runSchema));
+    return new Transaction(this.#client, this.#names.forRun(runSchema), this.#metrics);
   }
 }
 

@@ -19,6 +19,7 @@ export const operationalErrorCodes = {
   WRITE_MESSAGE_FAILED: "A message file could not be written.",
   READ_MESSAGE_FAILED: "A message file could not be read, or is damaged.",
   LIST_BATCH_FILES_FAILED: "The storage could not be listed.",
+  CONNECT_FAILED: "No connection of the pool could be had.",
   COLLECT_FAILED: "A component threw while its metrics were read.",
 } as const;
 

@@ -10,6 +10,8 @@ const lineTimeoutMs = 30_000;
 export interface ChildOptions {
   readonly args?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
+  /** Folder to run in. Default: that of this process. */
+  readonly cwd?: string;
   /** A crash point at which the child ends itself with SIGKILL: `name`, or `name:3` for the third pass. */
   readonly crashAt?: string;
 }
@@ -104,9 +106,10 @@ export class Child implements AsyncDisposable {
 
 /** Starts a TypeScript file as a process of its own. */
 export function startChild(script: URL, options: ChildOptions = {}): Child {
-  const { args = [], env = {}, crashAt } = options;
+  const { args = [], env = {}, cwd, crashAt } = options;
   return new Child(
-    spawn(process.execPath, ["--import", "tsx", fileURLToPath(script), ...args], {
+    spawn(process.execPath, ["--import", import.meta.resolve("tsx"), fileURLToPath(script), ...args], {
+      cwd,
       env: { ...process.env, ...env, ...(crashAt !== undefined && { TALLYMAN_CRASH_AT: crashAt }) },
       stdio: ["ignore", "pipe", "pipe"],
     }),

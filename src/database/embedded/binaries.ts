@@ -3,6 +3,7 @@ import { access, chmod, constants, cp, mkdir, readFile, rename, rm, symlink } fr
 import { homedir, tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { TallymanError } from "../../errors/index.ts";
+import { runProgram } from "./run-program.ts";
 import { canReach, type ServerUser } from "./server-user.ts";
 
 /** The programs of one embedded PostgreSQL, ready to run by the server's user. */
@@ -32,6 +33,17 @@ export async function locateBinaries(user: ServerUser | undefined): Promise<Bina
     pgCtl: program("pg_ctl"),
     majorVersion: Number.parseInt(platform.version, 10),
   };
+}
+
+/** Programs that a package manager installed, for platforms that npm has none for. */
+export async function installedBinaries(folder: string): Promise<Binaries> {
+  const initdb = join(folder, "initdb");
+  const version = await runProgram(initdb, ["--version"], { cwd: "/", user: undefined }).catch((cause) => {
+    const message = `No PostgreSQL programs in ${folder}. Name the folder that holds initdb and pg_ctl.`;
+    throw new TallymanError("EMBEDDED_BINARIES_MISSING", message, { cause, details: { folder } });
+  });
+  const majorVersion = Number(/\d+/.exec(version)?.[0]);
+  return { initdb, pgCtl: join(folder, "pg_ctl"), majorVersion };
 }
 
 async function platformPackage(): Promise<PlatformPackage> {

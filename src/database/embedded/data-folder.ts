@@ -18,8 +18,8 @@ import { type Binaries, systemFolder } from "./binaries.ts";
 import { runProgram } from "./run-program.ts";
 import { canReach, type ServerUser } from "./server-user.ts";
 
-/** The superuser of every embedded server. */
-export const embeddedUser = "tallyman";
+/** The superuser of every embedded server; not `tallyman`, whose unqualified tables would land in our schema. */
+export const embeddedUser = "postgres";
 
 /**
  * The folder of one embedded database: `data` (the cluster), `password` and `server.log`.

@@ -1,7 +1,7 @@
 import pg from "pg";
 import { TallymanError } from "../../errors/index.ts";
 import { logger, sleep } from "../../runtime/index.ts";
-import { locateBinaries } from "./binaries.ts";
+import { installedBinaries, locateBinaries } from "./binaries.ts";
 import { embeddedUser, openDataFolder } from "./data-folder.ts";
 import { type Postmaster, readPidFile, startPostmaster, stopPostmaster } from "./postmaster.ts";
 import { serverUser } from "./server-user.ts";
@@ -19,6 +19,8 @@ export interface EmbeddedServerOptions {
   readonly folder?: string;
   /** A fixed port. Default: a free one, kept from start to start while it stays free. */
   readonly port?: number;
+  /** PostgreSQL's own programs instead of the npm package's, e.g. `/usr/lib/postgresql/17/bin`. */
+  readonly binFolder?: string;
   /** Server settings for a start by this process, e.g. `{ fsync: "off" }` for tests. */
   readonly settings?: Readonly<Record<string, string>>;
 }
@@ -54,7 +56,9 @@ export class EmbeddedServer {
   /** Makes the database when it is not there, starts it when it does not run, and attaches. */
   static async attach(options: EmbeddedServerOptions = {}): Promise<EmbeddedServer> {
     const user = await serverUser();
-    const binaries = await locateBinaries(user);
+    const binaries = options.binFolder
+      ? await installedBinaries(options.binFolder)
+      : await locateBinaries(user);
     const folder = await openDataFolder(options.folder ?? ".tallyman/postgres", binaries, user);
     const { port, settings = {} } = options;
     const server = new EmbeddedServer({ folder, binaries, user, port, settings });
