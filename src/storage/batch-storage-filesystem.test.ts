@@ -61,10 +61,10 @@ describe("FileSystemStorage", () => {
     });
     expect(await open().listRunIds()).toEqual(["run-1"]);
     const reads = [
-      open().readBatch("linked/raw/batch_0000000000_0000000009.pb"),
-      open().readMessage("linked/raw/secret.pb", MetadataInfoSchema),
+      () => open().readBatch("linked/raw/batch_0000000000_0000000009.pb"),
+      () => open().readMessage("linked/raw/secret.pb", MetadataInfoSchema),
     ];
-    for (const read of reads) await expect(read).rejects.toMatchObject({ code: "STORAGE_KEY_INVALID" });
+    for (const read of reads) await expect(read()).rejects.toMatchObject({ code: "STORAGE_KEY_INVALID" });
 
     await rm(join(root, key));
     await symlink(join(outside, "raw", "batch_0000000000_0000000009.pb"), join(root, key));

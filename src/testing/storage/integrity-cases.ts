@@ -105,12 +105,9 @@ export const integrityCases: readonly StorageConformanceCase[] = [
     async run(context) {
       const storage = context.open();
       const missing = `${runId}/raw/00000000000/000/batch_0000000000000000000_0000000000000000009.pb`;
-      for (const read of [
-        storage.readBatch(missing),
-        storage.openBatch(missing),
-        storage.describeBatch(missing),
-      ])
-        await rejects(read, "STORAGE_FILE_NOT_FOUND");
+      await rejects(storage.readBatch(missing), "STORAGE_FILE_NOT_FOUND");
+      await rejects(storage.openBatch(missing), "STORAGE_FILE_NOT_FOUND");
+      await rejects(storage.describeBatch(missing), "STORAGE_FILE_NOT_FOUND");
       assert.deepEqual((await storage.listBatchFiles("no-such-run", undefined, 1)).files, []);
     },
   },
