@@ -132,7 +132,7 @@ describe("S3Storage", () => {
     expect(expected.next().done).toBe(true);
   });
 
-  it("takes its parts away when the records fail midway", { timeout: 60_000 }, async () => {
+  it("shows nothing of a large file whose records fail midway", { timeout: 60_000 }, async () => {
     await using context = newContext();
     async function* failing() {
       yield* noise(60);

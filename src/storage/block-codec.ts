@@ -23,8 +23,8 @@ const outputSlackBytes = 1024;
 /** Measured in docs/decisions/004-batch-file-format.md. */
 const brotliQuality = 1;
 const gzipLevel = 1;
-/** 2^18, a block: a larger window finds nothing more, and the decoder sets its memory aside for each block. */
-const brotliWindowBits = 18;
+/** 512 KB, which covers a block and its last record; the decoder sets memory aside for the window. */
+const brotliWindowBits = 19;
 
 const [compressBrotli, decompressBrotli] = [promisify(brotliCompress), promisify(brotliDecompress)];
 const [compressGzip, decompressGzip] = [promisify(gzip), promisify(gunzip)];
