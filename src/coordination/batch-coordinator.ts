@@ -95,6 +95,13 @@ export interface BatchCoordinatorReady extends Monitorable, AsyncDisposable {
   markCompleted(batchFilename: string, options?: WriteOptions): Promise<void>;
 
   /**
+   * Marks many claimed files as completed in one statement.
+   *
+   * @throws ClaimLostError when one of them is not held: inside a transaction of yours, roll back
+   */
+  markCompletedMany(batchFilenames: readonly string[], options?: WriteOptions): Promise<void>;
+
+  /**
    * Marks a claimed file as failed; it is not taken again until {@link retryFailed}.
    *
    * @throws ClaimLostError without a valid claim, also for a file that is completed

@@ -101,6 +101,18 @@ describe("claims", () => {
     for (const { granted: mine, refused } of results) expect(mine.length + refused.length).toBe(1000);
   });
 
+  it("end many at once, and name one that is not held", async () => {
+    await using t = await setup();
+    const [a, b] = [coordinator(t.database), coordinator(t.database)];
+    await a.tryClaim(first, 0, 990);
+    await b.tryClaim(second, 1000, 1990);
+    await expect(a.markCompletedMany([first, second])).rejects.toMatchObject({ batchFilename: second });
+    expect(await rowOf(t.database, first)).toMatchObject({ status: "completed" });
+    expect(await rowOf(t.database, second)).toMatchObject({ status: "claimed" });
+    await b.markCompletedMany([second]);
+    expect([a, b].map((ready) => ready.getMetrics().batches_completed)).toEqual([1, 1]);
+  });
+
   it("end once: completed stays completed, and only the holder may end one", async () => {
     await using t = await setup();
     const [a, b] = [coordinator(t.database), coordinator(t.database)];

@@ -166,6 +166,17 @@ class DatabaseBatchCoordinator extends DatabaseCapability implements BatchCoordi
     );
   }
 
+  async markCompletedMany(batchFilenames: readonly string[], { tx }: WriteOptions = {}): Promise<void> {
+    const held = this.#heldClaims(batchFilenames);
+    const ended = await this.#metrics.complete.run(`Batches: ${batchFilenames.length}`, () =>
+      this.write((executor) => endClaims(executor, this.indexerClass, "completed", held), tx),
+    );
+    this.settleClaims(ended);
+    const isEnded = new Set(ended);
+    const lost = batchFilenames.find((filename) => !isEnded.has(filename));
+    if (lost !== undefined) await this.#explainLoss(lost, "completed", tx);
+  }
+
   async markFailed(batchFilename: string, error: string, { tx }: WriteOptions = {}): Promise<void> {
     await this.#metrics.fail.run(`Batch: ${batchFilename}`, () =>
       this.#end(batchFilename, "failed", error, tx),
