@@ -1,4 +1,7 @@
+import { create } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
+import { SimulationMetadataSchema } from "../src/contracts/index.ts";
+import { createBatchCoordinator, MetadataWriter } from "../src/coordination/index.ts";
 import { ensureRunSchema } from "../src/database/index.ts";
 import { setup, startChild, type TestContext } from "../src/testing/index.ts";
 
@@ -50,4 +53,61 @@ describe("competing instances in processes of their own", () => {
       await expectEachOnce(t);
     },
   );
+});
+
+describe("tallyman gaps", () => {
+  const main = new URL("../src/cli/main.ts", import.meta.url);
+
+  async function gaps(t: TestContext, ...more: string[]) {
+    const child = startChild(main, {
+      args: ["gaps", "--run", "run-1", ...more],
+      env: { DATABASE_URL: t.url },
+    });
+    const { code } = await child.exit;
+    return { code, output: child.lines.join("\n"), errors: child.errorOutput };
+  }
+
+  it("prints the list and a one-line strip of the tick range", async () => {
+    await using t = await setup();
+    const metadata = create(SimulationMetadataSchema, {
+      simulationRunId: "run-1",
+      samplingInterval: 10,
+      declaredEndTick: 4990n,
+    });
+    await new MetadataWriter(t.database).insertMetadata("run-1", metadata);
+    const coordinator = createBatchCoordinator(t.database);
+    coordinator.setSimulationRun("run-1");
+    const ready = coordinator.setIndexerClass("Dummy");
+    const files = [0, 1, 3].map((n) => ({
+      filename: `f${n}`,
+      storageKey: `f${n}`,
+      tickStart: n * 1000,
+      tickEnd: n * 1000 + 990,
+      bytes: 1,
+      crc: 1,
+    }));
+    await ready.registerFiles(files);
+    await ready.tryClaim("f0", 0, 990);
+    await ready.markCompleted("f0");
+    await ready.reconcileGaps({ samplingInterval: 10, declaredEnd: 4990 });
+    const text = await gaps(t);
+    expect(text.code).toBe(0);
+    expect(text.output).toMatch(
+      /Dummy: 500 ticks expected: 100 indexed, 200 in flight, 0 failed, 200 in pending gaps/,
+    );
+    expect(text.output).toMatch(/^█{20}░{20}·{20}░{20}·{20}$/m);
+    expect(text.output).toMatch(/2000–2990 {2}pending/);
+    const { output } = await gaps(t, "--json");
+    expect(JSON.parse(output)).toMatchObject({
+      runId: "run-1",
+      indexers: [
+        { indexerClass: "Dummy", unaccounted: 0, gaps: [{ gapStartTick: 2000 }, { gapStartTick: 4000 }] },
+      ],
+    });
+  });
+
+  it("answers an unknown run with exit code 3", async () => {
+    await using t = await setup();
+    expect(await gaps(t)).toMatchObject({ code: 3, errors: expect.stringContaining("RUN_NOT_FOUND") });
+  });
 });

@@ -10,7 +10,7 @@ CREATE TABLE sim.batch_files (
   -- Whether known_ranges covers it already.
   is_summarised boolean NOT NULL DEFAULT false,
   CONSTRAINT batch_files_range CHECK (tick_start >= 0 AND tick_end >= tick_start)
-) WITH (fillfactor = 90);
+) WITH (fillfactor = 90, autovacuum_vacuum_scale_factor = 0.02);
 
 CREATE INDEX batch_files_unsummarised ON sim.batch_files (batch_filename) WHERE NOT is_summarised;
 CREATE INDEX batch_files_tick_start ON sim.batch_files (tick_start);

@@ -3,6 +3,7 @@ import { Command } from "commander";
 import { configCommand } from "./config.ts";
 import { demoCommand } from "./demo.ts";
 import { doctorCommand } from "./doctor.ts";
+import { gapsCommand } from "./gaps.ts";
 import { initCommand } from "./init.ts";
 import { migrateCommand } from "./migrate.ts";
 
@@ -35,7 +36,14 @@ export function createProgram(): Command {
     .addHelpText("after", exitCodeHelp)
     .showHelpAfterError("(add --help for more)")
     .exitOverride();
-  const commands = [demoCommand(), initCommand(), migrateCommand(), doctorCommand(), configCommand()];
+  const commands = [
+    demoCommand(),
+    initCommand(),
+    migrateCommand(),
+    doctorCommand(),
+    configCommand(),
+    gapsCommand(),
+  ];
   for (const command of commands) program.addCommand(inherit(command));
   return program;
 }

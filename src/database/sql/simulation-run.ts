@@ -7,3 +7,9 @@ export async function registerRun(executor: Executor, runId: string, schema: str
     [runId, schema],
   );
 }
+
+/** Whether a schema of this name exists. */
+export async function schemaExists(executor: Executor, schema: string): Promise<boolean> {
+  const { rowCount } = await executor.query("SELECT FROM pg_namespace WHERE nspname = $1", [schema]);
+  return rowCount === 1;
+}
