@@ -244,6 +244,9 @@ describe("the fence of a flush", () => {
       });
     expect(await flush(0, 60, false)).toEqual([first]);
     expect(await flush(0, 60, false)).toEqual([]);
+    const again = { filename: first, claimVersion, from: 0, to: 60, completes: false };
+    const repeated = t.database.transaction((tx) => ready.advanceClaims([again], { tx }));
+    await expect(repeated).rejects.toMatchObject({ code: "CLAIM_LOST" });
     expect(await flush(60, 100, true)).toEqual([first]);
     ready.settleClaims([first]);
     expect(await rowOf(t.database, first)).toMatchObject({ status: "completed", resume_at: 100 });
