@@ -23,6 +23,7 @@ export {
   type Executor,
   type MigrationReport,
   type PoolStats,
+  pipelined,
   type QueryResult,
   Transaction,
 } from "./database/index.ts";
@@ -38,10 +39,14 @@ export {
 export {
   type Clock,
   configureLogging,
+  GroupCommitBuffer,
+  type GroupCommitBufferOptions,
   type Logger,
   type LoggingOptions,
   type LogLevel,
   type LogRecord,
+  runUntilSignal,
   Service,
   type ServiceState,
+  type ShutdownOptions,
 } from "./runtime/index.ts";

@@ -52,6 +52,33 @@ describe("tallyman", () => {
     expect(existsSync(join(cwd, ".tallyman", "postgres", "data", "postmaster.pid"))).toBe(false);
   });
 
+  it.each(["SIGTERM", "SIGINT", "SIGHUP"] as const)(
+    "%s while it starts leaves no server behind",
+    async (signal) => {
+      await using t = await setup();
+      const cwd = await t.temporaryFolder();
+      const folder = join(cwd, ".tallyman", "postgres");
+      await using demo = start(["demo"], cwd);
+      await expect.poll(() => existsSync(folder), { timeout: 20_000, interval: 5 }).toBe(true);
+      demo.kill(signal);
+      const { code } = await demo.exit;
+      expect(code).toBe({ SIGTERM: 143, SIGINT: 130, SIGHUP: 129 }[signal]);
+      expect(await readdir(folder)).not.toContainEqual(expect.stringMatching(/^\.data-/));
+      expect(existsSync(join(folder, "data", "postmaster.pid"))).toBe(false);
+    },
+  );
+
+  it("doctor says what it can when the database does not answer", async () => {
+    await using t = await setup();
+    const env = { DATABASE_URL: "postgres://a:canary@127.0.0.1:1/x" };
+    const { code, output } = await tallyman(["doctor", "--json"], await t.temporaryFolder(), env);
+    expect(code).toBe(6);
+    expect(JSON.parse(output).findings).toMatchObject([
+      { check: "node", status: "ok" },
+      { check: "database", status: "failure" },
+    ]);
+  });
+
   it("migrate --dry-run lists and changes nothing; migrate applies; a second one has nothing to do", async () => {
     await using t = await setup({ empty: true });
     const cwd = await t.temporaryFolder();

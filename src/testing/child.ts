@@ -104,14 +104,18 @@ export class Child implements AsyncDisposable {
   }
 }
 
-/** Starts a TypeScript file as a process of its own. */
+/** Starts a script as a process of its own; TypeScript needs `tsx` among the project's packages. */
 export function startChild(script: URL, options: ChildOptions = {}): Child {
   const { args = [], env = {}, cwd, crashAt } = options;
   return new Child(
-    spawn(process.execPath, ["--import", import.meta.resolve("tsx"), fileURLToPath(script), ...args], {
+    spawn(process.execPath, [...typeScriptLoader(script), fileURLToPath(script), ...args], {
       cwd,
       env: { ...process.env, ...env, ...(crashAt !== undefined && { TALLYMAN_CRASH_AT: crashAt }) },
       stdio: ["ignore", "pipe", "pipe"],
     }),
   );
+}
+
+function typeScriptLoader(script: URL): string[] {
+  return /\.[cm]?ts$/.test(script.pathname) ? ["--import", import.meta.resolve("tsx")] : [];
 }

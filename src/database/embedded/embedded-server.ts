@@ -8,7 +8,9 @@ import { serverUser } from "./server-user.ts";
 
 /** Held shared by every attached process; taken alone by the one that stops the server. */
 const attachLockKey = 7_425_539;
-const attachTimeoutMs = 120_000;
+const attachTimeoutMs = 60_000;
+/** A server that is stopped in its tracks accepts a connection and says nothing. */
+const connectTimeoutMs = 5_000;
 const retryMs = 25;
 
 const log = logger("database.embedded");
@@ -103,8 +105,12 @@ export class EmbeddedServer {
     const attachment = this.#attachment;
     this.#attachment = undefined;
     if (!attachment) return;
-    if (await becomesLast(attachment)) await stopPostmaster(this.#postmaster);
-    await attachment.end().catch(() => undefined);
+    (attachment as { ref?(): void }).ref?.();
+    try {
+      if (await becomesLast(attachment)) await stopPostmaster(this.#postmaster);
+    } finally {
+      await attachment.end().catch(() => undefined);
+    }
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -113,9 +119,12 @@ export class EmbeddedServer {
 
   async #attachUntilDeadline(): Promise<void> {
     const deadline = performance.now() + attachTimeoutMs;
-    while (performance.now() < deadline && !this.#closed) {
+    while (performance.now() < deadline) {
+      // Also when closed meanwhile: a server that this process has just started needs a last one out.
       const attempt = await this.#tryAttach();
       if (attempt === "attached") return;
+      if (this.#closed)
+        throw new TallymanError("ABORTED", "Attaching to the embedded PostgreSQL was given up.");
       if (attempt === "absent") await this.#start();
       else await sleep(retryMs);
     }
@@ -142,6 +151,7 @@ export class EmbeddedServer {
     const client = new pg.Client({
       connectionString: this.url(),
       application_name: `tallyman attached ${process.pid}`,
+      connectionTimeoutMillis: connectTimeoutMs,
     });
     client.on("error", () => this.#lost(client));
     client.once("end", () => this.#lost(client));
@@ -157,7 +167,9 @@ export class EmbeddedServer {
     if (this.#attachment !== client || this.#closed) return;
     this.#attachment = undefined;
     log.warn("Lost the embedded PostgreSQL, attaching again", { folder: this.folder });
-    this.ensureAttached().catch((error: unknown) => log.error("Could not attach again", { error }));
+    this.ensureAttached().catch((error: unknown) => {
+      if (!this.#closed) log.error("Could not attach again", { error });
+    });
   }
 }
 
