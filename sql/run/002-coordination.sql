@@ -4,8 +4,9 @@ CREATE TABLE sim.batch_files (
   storage_key text NOT NULL,
   tick_start bigint NOT NULL,
   tick_end bigint NOT NULL,
-  bytes bigint NOT NULL,
-  crc bigint NOT NULL,
+  -- Absent for a file that was found, not announced.
+  bytes bigint,
+  crc bigint,
   known_since timestamptz NOT NULL DEFAULT clock_timestamp(),
   -- Whether known_ranges covers it already.
   is_summarised boolean NOT NULL DEFAULT false,

@@ -145,8 +145,8 @@ export interface BatchCoordinatorReady extends Monitorable, AsyncDisposable {
   /** The pending gap with the lowest ticks, or null. */
   getOldestPendingGap(): Promise<GapInfo | null>;
 
-  /** All gaps in tick order, at most `limit`. Default 1000. */
-  listGaps(limit?: number): Promise<readonly GapInfo[]>;
+  /** Gaps in tick order, at most `limit` (default 1000), of one status when it is named. */
+  listGaps(limit?: number, status?: GapInfo["status"]): Promise<readonly GapInfo[]>;
 
   /** Whether a pending gap has been missing for that long, by the database's clock. */
   isGapOlderThan(gapStart: number, ageMs: number): Promise<boolean>;

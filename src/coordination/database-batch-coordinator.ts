@@ -249,8 +249,8 @@ class DatabaseBatchCoordinator extends DatabaseCapability implements BatchCoordi
     );
   }
 
-  async listGaps(limit = listGapsDefault): Promise<readonly GapInfo[]> {
-    return this.read((executor) => listGaps(executor, this.indexerClass, limit), []);
+  async listGaps(limit = listGapsDefault, status?: GapInfo["status"]): Promise<readonly GapInfo[]> {
+    return this.read((executor) => listGaps(executor, this.indexerClass, limit, status), []);
   }
 
   async isGapOlderThan(gapStart: number, ageMs: number): Promise<boolean> {

@@ -60,11 +60,17 @@ export async function oldestPendingGap(
   return rows.map(toGap)[0];
 }
 
-/** Gaps in tick order. */
-export async function listGaps(executor: Executor, indexerClass: string, limit: number): Promise<GapInfo[]> {
+/** Gaps in tick order, of one status when it is named. */
+export async function listGaps(
+  executor: Executor,
+  indexerClass: string,
+  limit: number,
+  status?: GapInfo["status"],
+): Promise<GapInfo[]> {
   const { rows } = await executor.query<GapRow>(
-    `SELECT ${gapColumns} FROM sim.coordinator_gaps WHERE indexer_class = $1 ORDER BY gap_start_tick LIMIT $2`,
-    [indexerClass, limit],
+    `SELECT ${gapColumns} FROM sim.coordinator_gaps
+     WHERE indexer_class = $1 AND ($3::text IS NULL OR status = $3) ORDER BY gap_start_tick LIMIT $2`,
+    [indexerClass, limit, status ?? null],
   );
   return rows.map(toGap);
 }

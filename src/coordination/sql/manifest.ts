@@ -6,8 +6,9 @@ export interface KnownFile {
   readonly storageKey: string;
   readonly tickStart: number;
   readonly tickEnd: number;
-  readonly bytes: number;
-  readonly crc: number;
+  /** Size and checksum, as announced; absent for a file that was found. */
+  readonly bytes?: number;
+  readonly crc?: number;
 }
 
 /** Enters files in the run's manifest; returns those that were not known before. */
@@ -23,8 +24,8 @@ export async function registerFiles(executor: Executor, files: readonly KnownFil
       files.map((file) => file.storageKey),
       files.map((file) => file.tickStart),
       files.map((file) => file.tickEnd),
-      files.map((file) => file.bytes),
-      files.map((file) => file.crc),
+      files.map((file) => file.bytes ?? null),
+      files.map((file) => file.crc ?? null),
     ],
   );
   return rows.map((row) => row.filename);
