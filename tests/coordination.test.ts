@@ -55,7 +55,7 @@ describe("competing instances in processes of their own", () => {
   );
 });
 
-describe("tallyman gaps", () => {
+describe("tallyman gaps and run inspect", () => {
   const main = new URL("../src/cli/main.ts", import.meta.url);
 
   async function gaps(t: TestContext, ...more: string[]) {
@@ -104,6 +104,27 @@ describe("tallyman gaps", () => {
         { indexerClass: "Dummy", unaccounted: 0, gaps: [{ gapStartTick: 2000 }, { gapStartTick: 4000 }] },
       ],
     });
+  });
+
+  it("run inspect shows the claims by status and instance", async () => {
+    await using t = await setup();
+    const coordinator = createBatchCoordinator(t.database, { instanceId: "indexer-1" });
+    coordinator.setSimulationRun("run-1");
+    const ready = coordinator.setIndexerClass("Dummy");
+    await ready.tryClaim("f0", 0, 990);
+    await ready.markCompleted("f0");
+    await ready.tryClaim("f1", 1000, 1990);
+    const cwd = await t.temporaryFolder();
+    const child = startChild(main, {
+      args: ["run", "inspect", "run-1", "--json"],
+      cwd,
+      env: { DATABASE_URL: t.url },
+    });
+    expect(await child.exit, child.errorOutput).toMatchObject({ code: 0 });
+    expect(JSON.parse(child.lines.join("\n")).claims).toEqual([
+      { indexerClass: "Dummy", status: "claimed", instanceId: "indexer-1", files: 1 },
+      { indexerClass: "Dummy", status: "completed", instanceId: "indexer-1", files: 1 },
+    ]);
   });
 
   it("answers an unknown run with exit code 3", async () => {

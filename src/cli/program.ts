@@ -6,6 +6,7 @@ import { doctorCommand } from "./doctor.ts";
 import { gapsCommand } from "./gaps.ts";
 import { initCommand } from "./init.ts";
 import { migrateCommand } from "./migrate.ts";
+import { runCommand } from "./run.ts";
 
 const exitCodeHelp = `
 Exit codes: 0 ok, 1 error, 2 usage, 3 not found, 4 batch ended with failures, 5 migration pending,
@@ -43,6 +44,7 @@ export function createProgram(): Command {
     doctorCommand(),
     configCommand(),
     gapsCommand(),
+    runCommand(),
   ];
   for (const command of commands) program.addCommand(inherit(command));
   return program;

@@ -34,5 +34,6 @@ export { ensureRunSchema, hasRunSchema, runSchemaName, validateRunId } from "./r
 export { quoteIdentifier } from "./schema-names.ts";
 export { schemaSnapshot } from "./schema-snapshot.ts";
 export { serverConnections, serverNow, serverVersion } from "./sql/server-facts.ts";
+export { type RegisteredRun, registeredRuns } from "./sql/simulation-run.ts";
 export { errorCodeOf, type RetryClass, retryClassOf } from "./sqlstate.ts";
 export { Transaction } from "./transaction.ts";

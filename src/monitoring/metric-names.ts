@@ -99,6 +99,16 @@ const rows = {
   cache_misses: counter("cache_misses", "Look-ups that the resource's cache could not answer."),
   cache_hit_ratio: gauge("cache_hit_ratio", "Look-ups answered by the cache, as a share of all."),
 
+  batches_written: counter(
+    "batch_files_written",
+    "Batch files written, or found written with the same records.",
+  ),
+  batches_read: counter("batch_files_read", "Batch files opened and verified."),
+  bytes_written: counter("storage_bytes_written", "Stored bytes of the batch files written."),
+  bytes_read: counter("storage_bytes_read", "Stored bytes of the batch files read."),
+  files_listed: counter("batch_files_listed", "Batch files returned by listings."),
+  corrupt_files: counter("corrupt_files", "Reads that met a damaged file."),
+
   error_count: gauge("recent_errors", "Entries in the component's bounded error list."),
 
   ...latency({ base: "try_claim_latency", ...claim }),
@@ -111,6 +121,17 @@ const rows = {
     base: "release_gap_pending_latency",
     stem: "release_gap_pending_latency",
     what: "release a gap",
+  }),
+  ...latency({ base: "write_batch_latency", stem: "write_batch_latency", what: "write a batch file" }),
+  ...latency({
+    base: "read_batch_latency",
+    stem: "read_batch_latency",
+    what: "open a batch file and verify it",
+  }),
+  ...latency({
+    base: "list_batch_files_latency",
+    stem: "list_batch_files_latency",
+    what: "list batch files or runs",
   }),
   ...latency({ base: "get_metadata_latency", stem: "get_metadata_latency", what: "read metadata" }),
   ...latency({ base: "has_metadata_latency", stem: "has_metadata_latency", what: "look for metadata" }),

@@ -14,6 +14,11 @@ export const operationalErrorCodes = {
   MARK_GAP_PERMANENT_FAILED: "A gap could not be marked permanent.",
   GET_METADATA_FAILED: "A run's metadata could not be read.",
   HAS_METADATA_FAILED: "It could not be found out whether a run has metadata.",
+  WRITE_BATCH_FAILED: "A batch file could not be written.",
+  READ_BATCH_FAILED: "A batch file could not be read, or is damaged.",
+  WRITE_MESSAGE_FAILED: "A message file could not be written.",
+  READ_MESSAGE_FAILED: "A message file could not be read, or is damaged.",
+  LIST_BATCH_FILES_FAILED: "The storage could not be listed.",
   CONNECT_FAILED: "No connection of the pool could be had.",
   COLLECT_FAILED: "A component threw while its metrics were read.",
 } as const;

@@ -10,3 +10,6 @@ export { Child, type ChildExit, type ChildOptions, startChild } from "./child.ts
 export { FakeClock } from "./fake-clock.ts";
 export { type ExpectedLog, LogCapture } from "./log-capture.ts";
 export { type SetupOptions, setup, type TestContext } from "./setup.ts";
+export type { StorageConformanceCase, StorageConformanceContext } from "./storage/conformance-case.ts";
+export { hostileKeys } from "./storage/hostile-keys.ts";
+export { storageConformance } from "./storage/storage-conformance.ts";

@@ -56,17 +56,17 @@ export async function tickRanges(
 
 /** How many files an instance has in each status. */
 export interface ClaimCount {
+  readonly indexerClass: string;
   readonly status: "claimed" | "completed" | "failed";
   readonly instanceId: string | null;
   readonly files: number;
 }
 
-/** Files by status and instance. */
-export async function countClaims(executor: Executor, indexerClass: string): Promise<ClaimCount[]> {
+/** Files by indexer class, status and instance. */
+export async function countClaims(executor: Executor): Promise<ClaimCount[]> {
   const { rows } = await executor.query<ClaimCount>(
-    `SELECT status, indexer_instance_id AS "instanceId", count(*)::int AS files
-     FROM sim.coordinator_batches WHERE indexer_class = $1 GROUP BY 1, 2 ORDER BY 1, 2`,
-    [indexerClass],
+    `SELECT indexer_class AS "indexerClass", status, indexer_instance_id AS "instanceId", count(*)::int AS files
+     FROM sim.coordinator_batches GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`,
   );
   return rows;
 }

@@ -1,4 +1,4 @@
-import { type BatchCoordinatorReady, BatchAlreadyClaimedError } from "../../coordination/index.ts";
+import { BatchAlreadyClaimedError, type BatchCoordinatorReady } from "../../coordination/index.ts";
 import { logger } from "../../runtime/index.ts";
 
 const log = logger("pipeline.batch-coordination");

@@ -1,4 +1,9 @@
-import type { BatchCoordinatorReady, ExpectedRange, GapInfo, ReconciledGaps } from "../../coordination/index.ts";
+import type {
+  BatchCoordinatorReady,
+  ExpectedRange,
+  GapInfo,
+  ReconciledGaps,
+} from "../../coordination/index.ts";
 import { Counter } from "../../monitoring/index.ts";
 import { type GivenOptions, logger, resolveOptions } from "../../runtime/index.ts";
 import type { BatchFileName, BatchStorage } from "../../storage/index.ts";
@@ -93,7 +98,9 @@ export class GapDetectionComponent {
     if (!(await this.#coordinator.markGapPermanent(gapStartTick))) return;
     this.#permanentGaps.increment();
     const seconds = this.#options.gapWarningTimeoutMs / 1000;
-    log.warn(`Permanent gap: [${gapStartTick}, ${gapEndTick}] missing for more than ${seconds} s. Data incomplete.`);
+    log.warn(
+      `Permanent gap: [${gapStartTick}, ${gapEndTick}] missing for more than ${seconds} s. Data incomplete.`,
+    );
   }
 }
 
