@@ -18,6 +18,57 @@ CREATE TABLE tallyman.simulation_run (
 
 -- The schema of each simulation run.
 
+CREATE TABLE sim.batch_files (
+  batch_filename text NOT NULL,
+  storage_key text NOT NULL,
+  tick_start bigint NOT NULL,
+  tick_end bigint NOT NULL,
+  bytes bigint,
+  crc bigint,
+  known_since timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+  is_summarised boolean DEFAULT false NOT NULL,
+  CONSTRAINT batch_files_pkey PRIMARY KEY (batch_filename),
+  CONSTRAINT batch_files_range CHECK (((tick_start >= 0) AND (tick_end >= tick_start)))
+) WITH (fillfactor=90, autovacuum_vacuum_scale_factor=0.02);
+
+CREATE TABLE sim.coordinator_batches (
+  indexer_class text NOT NULL,
+  batch_filename text NOT NULL,
+  tick_start bigint NOT NULL,
+  tick_end bigint NOT NULL,
+  status text NOT NULL,
+  indexer_instance_id text,
+  claim_version bigint NOT NULL,
+  lease_until timestamp with time zone NOT NULL,
+  resume_at bigint DEFAULT 0 NOT NULL,
+  attempts integer DEFAULT 1 NOT NULL,
+  claimed_at timestamp with time zone NOT NULL,
+  completed_at timestamp with time zone,
+  error_message text,
+  CONSTRAINT check_status CHECK ((status = ANY (ARRAY['claimed'::text, 'completed'::text, 'failed'::text]))),
+  CONSTRAINT coordinator_batches_pkey PRIMARY KEY (indexer_class, batch_filename),
+  CONSTRAINT coordinator_batches_range CHECK (((tick_start >= 0) AND (tick_end >= tick_start)))
+) WITH (fillfactor=70);
+
+CREATE TABLE sim.coordinator_gaps (
+  indexer_class text NOT NULL,
+  gap_start_tick bigint NOT NULL,
+  gap_end_tick bigint NOT NULL,
+  first_detected timestamp with time zone NOT NULL,
+  status text NOT NULL,
+  is_manual boolean DEFAULT false NOT NULL,
+  CONSTRAINT check_status CHECK ((status = ANY (ARRAY['pending'::text, 'permanent'::text]))),
+  CONSTRAINT coordinator_gaps_pkey PRIMARY KEY (indexer_class, gap_start_tick),
+  CONSTRAINT coordinator_gaps_range CHECK (((gap_start_tick >= 0) AND (gap_end_tick >= gap_start_tick)))
+);
+
+CREATE TABLE sim.known_ranges (
+  range_start bigint NOT NULL,
+  range_end bigint NOT NULL,
+  CONSTRAINT known_ranges_pkey PRIMARY KEY (range_start),
+  CONSTRAINT known_ranges_range CHECK ((range_end > range_start))
+);
+
 CREATE TABLE sim.metadata (
   key text NOT NULL,
   value jsonb NOT NULL,
@@ -31,3 +82,22 @@ CREATE TABLE sim.migration (
   applied_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
   CONSTRAINT migration_pkey PRIMARY KEY (version)
 );
+
+CREATE TABLE sim.processed_batches (
+  indexer_class text NOT NULL,
+  batch_id text NOT NULL,
+  processed_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+  CONSTRAINT processed_batches_pkey PRIMARY KEY (indexer_class, batch_id)
+);
+
+CREATE INDEX batch_files_tick_start ON sim.batch_files USING btree (tick_start);
+
+CREATE INDEX batch_files_unsummarised ON sim.batch_files USING btree (batch_filename) WHERE (NOT is_summarised);
+
+CREATE INDEX idx_coordinator_batches_status ON sim.coordinator_batches USING btree (status) WHERE (status <> 'completed'::text);
+
+CREATE INDEX idx_coordinator_batches_tick_end ON sim.coordinator_batches USING btree (indexer_class, tick_end);
+
+CREATE INDEX idx_coordinator_gaps_status ON sim.coordinator_gaps USING btree (status);
+
+CREATE INDEX idx_coordinator_gaps_tick_range ON sim.coordinator_gaps USING btree (gap_start_tick, gap_end_tick);

@@ -17,6 +17,35 @@ export {
   Tallyman,
 } from "./app/index.ts";
 export {
+  accountForTicks,
+  BatchAlreadyClaimedError,
+  type BatchCoordinator,
+  type BatchCoordinatorOptions,
+  type BatchCoordinatorReady,
+  type BatchToClaim,
+  ClaimLostError,
+  type ClaimResult,
+  type ClaimStep,
+  createBatchCoordinator,
+  DatabaseCapability,
+  DatabaseIdempotencyTracker,
+  type ExpectedRange,
+  type FailedFilter,
+  type GapInfo,
+  type GrantedClaim,
+  type IdempotencyTracker,
+  InMemoryIdempotencyTracker,
+  type KnownFile,
+  MetadataNotFoundError,
+  MetadataReader,
+  MetadataWriter,
+  type ReconciledGaps,
+  type RefusedClaim,
+  type TickAccount,
+  type TickClass,
+  type WriteOptions,
+} from "./coordination/index.ts";
+export {
   type CallerClient,
   Database,
   type DatabaseOptions,
@@ -36,6 +65,11 @@ export {
   type OperationalError,
   prometheusText,
 } from "./monitoring/index.ts";
+export {
+  BatchCoordinationComponent,
+  GapDetectionComponent,
+  type GapDetectionOptions,
+} from "./pipeline/index.ts";
 export {
   type Clock,
   configureLogging,

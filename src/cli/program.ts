@@ -3,6 +3,7 @@ import { Command } from "commander";
 import { configCommand } from "./config.ts";
 import { demoCommand } from "./demo.ts";
 import { doctorCommand } from "./doctor.ts";
+import { gapsCommand } from "./gaps.ts";
 import { initCommand } from "./init.ts";
 import { migrateCommand } from "./migrate.ts";
 import { runCommand } from "./run.ts";
@@ -42,6 +43,7 @@ export function createProgram(): Command {
     migrateCommand(),
     doctorCommand(),
     configCommand(),
+    gapsCommand(),
     runCommand(),
   ];
   for (const command of commands) program.addCommand(inherit(command));

@@ -1,6 +1,7 @@
 import { dirname } from "node:path";
 import { Command, InvalidArgumentError } from "commander";
 import { type Config, findConfigFile, openConfiguredStorage, type Tallyman } from "../app/index.ts";
+import { type ClaimCount, countClaims } from "../coordination/index.ts";
 import { type RegisteredRun, registeredRuns, validateRunId } from "../database/index.ts";
 import { TallymanError } from "../errors/index.ts";
 import {
@@ -120,7 +121,12 @@ function listedRun(
   return { runId, schema, registeredAt, inStorage, lastTick: last?.tickEnd ?? null };
 }
 
-type InspectedRun = RunContents & { readonly storage: string; readonly schema: string | null };
+type InspectedRun = RunContents & {
+  readonly storage: string;
+  readonly schema: string | null;
+  /** What the indexers did with the files, by class, status and instance. */
+  readonly claims: readonly ClaimCount[];
+};
 
 async function inspect(
   runId: string,
@@ -137,7 +143,8 @@ async function inspect(
     ...(samplingInterval !== undefined && { samplingInterval }),
   };
   const contents = await inspectRun(storage, runId, given);
-  return { storage: storage.place, schema: registered?.schemaName ?? null, ...contents };
+  const claims = registered ? await countClaims(database.forRun(registered.schemaName)) : [];
+  return { storage: storage.place, schema: registered?.schemaName ?? null, ...contents, claims };
 }
 
 function describeRuns(place: string, runs: readonly ListedRun[]): string {
@@ -169,8 +176,14 @@ function describeRun(run: InspectedRun, withFiles: boolean): string {
       run.unreadableTotal,
     ),
   ];
+  if (run.claims.length > 0)
+    details.push("", alignColumns([["INDEXER", "STATUS", "INSTANCE", "FILES"], ...run.claims.map(claimRow)]));
   const files = withFiles ? ["", fileTable(run.fileList)] : [];
   return [alignColumns(rows), ...details, ...files].join("\n");
+}
+
+function claimRow({ indexerClass, status, instanceId, files }: ClaimCount): string[] {
+  return [indexerClass, status, instanceId ?? "-", String(files)];
 }
 
 function fileTable(files: readonly BatchFile[]): string {

@@ -1,9 +1,10 @@
 import { createHash } from "node:crypto";
 import { TallymanError } from "../errors/index.ts";
 import type { Database } from "./database.ts";
+import type { Executor } from "./executor.ts";
 import { readMigrations } from "./migrations.ts";
 import { migrateSchema } from "./migrator.ts";
-import { registerRun } from "./sql/simulation-run.ts";
+import { registerRun, schemaExists } from "./sql/simulation-run.ts";
 
 const runIdPattern = /^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$/;
 /** Ids that '-' → '_' maps to distinct names by itself. */
@@ -30,6 +31,11 @@ export function runSchemaName(runId: string): string {
   if (plainRunIdPattern.test(runId)) return `sim_${slug}`;
   const hash = createHash("sha256").update(runId).digest("hex").slice(0, 16);
   return `simh_${slug.slice(0, slugCharactersMax)}_${hash}`;
+}
+
+/** Whether the run's schema exists, without making it. */
+export async function hasRunSchema(executor: Executor, runId: string): Promise<boolean> {
+  return schemaExists(executor, runSchemaName(runId));
 }
 
 const ensuredSchemas = new WeakMap<Database, Map<string, Promise<void>>>();

@@ -182,6 +182,25 @@ export const errorCatalogue = {
     meaning: "No simulation run with this id exists.",
     remedy: "List the known runs with `tallyman run list`.",
   },
+  BATCH_ALREADY_CLAIMED: {
+    status: 409,
+    exit: exitCodes.error,
+    meaning: "Another instance holds the batch file, or it is completed or failed.",
+    remedy: "Nothing to repair: competing consumers go on with the next file.",
+  },
+  CLAIM_LOST: {
+    status: 409,
+    exit: exitCodes.error,
+    meaning:
+      "A batch file was written about without a valid claim: its lease ran out and another instance took over, or it was never claimed.",
+    remedy: "Drop the work on this file; whoever holds the claim does it.",
+  },
+  METADATA_NOT_FOUND: {
+    status: 404,
+    exit: exitCodes.notFound,
+    meaning: "The run's metadata is not indexed yet.",
+    remedy: "Wait until a MetadataIndexer has written it.",
+  },
   STORAGE_KEY_INVALID: {
     status: 400,
     exit: exitCodes.usage,

@@ -8,6 +8,12 @@ export async function registerRun(executor: Executor, runId: string, schema: str
   );
 }
 
+/** Whether a schema of this name exists. */
+export async function schemaExists(executor: Executor, schema: string): Promise<boolean> {
+  const { rowCount } = await executor.query("SELECT FROM pg_namespace WHERE nspname = $1", [schema]);
+  return rowCount === 1;
+}
+
 /** A run of the register. */
 export interface RegisteredRun {
   readonly runId: string;

@@ -1,0 +1,235 @@
+import type { Executor, Transaction } from "../../database/index.ts";
+import type { GrantedClaim } from "./claim-batches.ts";
+
+/** A file and the claim version under which its holder writes. */
+export interface HeldClaim {
+  readonly filename: string;
+  readonly claimVersion: number;
+}
+
+/** One step of a file: records `from` to `to` are indexed by the transaction that carries it. */
+export interface ClaimStep extends HeldClaim {
+  readonly from: number;
+  readonly to: number;
+  /** Whether `to` is the file's end. */
+  readonly completes: boolean;
+}
+
+const columnsOf = (claims: readonly HeldClaim[]) => [
+  claims.map((claim) => claim.filename),
+  claims.map((claim) => claim.claimVersion),
+];
+
+const filenamesOf = (rows: readonly { filename: string }[]) => rows.map((row) => row.filename);
+
+/** Extends the leases of those claims that are still held; returns their files. */
+export async function renewClaims(
+  executor: Executor,
+  indexerClass: string,
+  leaseMs: number,
+  claims: readonly HeldClaim[],
+): Promise<string[]> {
+  const { rows } = await executor.query<{ filename: string }>(
+    `WITH held AS MATERIALIZED (
+       SELECT b.batch_filename
+       FROM sim.coordinator_batches b
+       JOIN unnest($3::text[], $4::bigint[]) AS h(filename, claim_version)
+         ON b.batch_filename = h.filename AND b.claim_version = h.claim_version
+       WHERE b.indexer_class = $1 AND b.status = 'claimed'
+       ORDER BY b.batch_filename
+       FOR NO KEY UPDATE OF b
+     )
+     UPDATE sim.coordinator_batches b SET lease_until = clock_timestamp() + $2 * interval '1 millisecond'
+     FROM held WHERE b.indexer_class = $1 AND b.batch_filename = held.batch_filename
+     RETURNING b.batch_filename AS filename`,
+    [indexerClass, leaseMs, ...columnsOf(claims)],
+  );
+  return filenamesOf(rows);
+}
+
+/**
+ * Gives claims back at once: the next claimant needs no patience, and the attempt does not count.
+ * Returns the files that were still held.
+ */
+export async function releaseClaims(
+  executor: Executor,
+  indexerClass: string,
+  claims: readonly HeldClaim[],
+): Promise<string[]> {
+  const { rows } = await executor.query<{ filename: string }>(
+    `UPDATE sim.coordinator_batches b SET lease_until = '-infinity', attempts = b.attempts - 1
+     FROM unnest($2::text[], $3::bigint[]) AS h(filename, claim_version)
+     WHERE b.indexer_class = $1 AND b.batch_filename = h.filename AND b.claim_version = h.claim_version
+       AND b.status = 'claimed'
+     RETURNING b.batch_filename AS filename`,
+    [indexerClass, ...columnsOf(claims)],
+  );
+  return filenamesOf(rows);
+}
+
+/** Ends a claim as completed or failed; returns the files whose claim was still held. */
+export async function endClaims(
+  executor: Executor,
+  indexerClass: string,
+  status: "completed" | "failed",
+  claims: readonly HeldClaim[],
+  errorMessage: string | null = null,
+): Promise<string[]> {
+  const { rows } = await executor.query<{ filename: string }>(
+    `UPDATE sim.coordinator_batches b
+     SET status = $2, error_message = $3, completed_at = clock_timestamp()
+     FROM unnest($4::text[], $5::bigint[]) AS h(filename, claim_version)
+     WHERE b.indexer_class = $1 AND b.batch_filename = h.filename AND b.claim_version = h.claim_version
+       AND b.status = 'claimed'
+     RETURNING b.batch_filename AS filename`,
+    [indexerClass, status, errorMessage, ...columnsOf(claims)],
+  );
+  return filenamesOf(rows);
+}
+
+/**
+ * Locks the rows of the files that a flush writes, in key order, and returns those whose claim and
+ * position are as the holder believes. The first statement of a flush: everything after it is fenced.
+ */
+export async function lockClaims(
+  tx: Transaction,
+  indexerClass: string,
+  steps: readonly ClaimStep[],
+): Promise<string[]> {
+  const { rows } = await tx.query<{ filename: string }>(
+    `SELECT b.batch_filename AS filename
+     FROM sim.coordinator_batches b
+     JOIN unnest($2::text[], $3::bigint[], $4::bigint[]) AS s(filename, claim_version, resume_at)
+       ON b.batch_filename = s.filename AND b.claim_version = s.claim_version AND b.resume_at = s.resume_at
+     WHERE b.indexer_class = $1 AND b.status = 'claimed'
+     ORDER BY b.batch_filename
+     FOR NO KEY UPDATE OF b`,
+    [indexerClass, ...columnsOf(steps), steps.map((step) => step.from)],
+  );
+  return filenamesOf(rows);
+}
+
+/** Moves the positions forward, completing the files that end; returns the files that were moved. */
+export async function advanceClaims(
+  tx: Transaction,
+  indexerClass: string,
+  steps: readonly ClaimStep[],
+): Promise<string[]> {
+  const { rows } = await tx.query<{ filename: string }>(
+    `UPDATE sim.coordinator_batches b
+     SET resume_at = s.to_position,
+         status = CASE WHEN s.completes THEN 'completed' ELSE 'claimed' END,
+         completed_at = CASE WHEN s.completes THEN clock_timestamp() END
+     FROM unnest($2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::boolean[])
+       AS s(filename, claim_version, from_position, to_position, completes)
+     WHERE b.indexer_class = $1 AND b.batch_filename = s.filename AND b.claim_version = s.claim_version
+       AND b.resume_at = s.from_position AND b.status = 'claimed'
+     RETURNING b.batch_filename AS filename`,
+    [
+      indexerClass,
+      ...columnsOf(steps),
+      steps.map((step) => step.from),
+      steps.map((step) => step.to),
+      steps.map((step) => step.completes),
+    ],
+  );
+  return filenamesOf(rows);
+}
+
+/** Where a file stands in the ledger. */
+export interface LedgerEntry {
+  readonly filename: string;
+  readonly status: "claimed" | "completed" | "failed";
+  readonly instanceId: string | null;
+  readonly claimVersion: number;
+  readonly resumeAt: number;
+}
+
+/** Reads the ledger's rows of some files. */
+export async function readLedger(
+  executor: Executor,
+  indexerClass: string,
+  filenames: readonly string[],
+): Promise<LedgerEntry[]> {
+  const { rows } = await executor.query<LedgerEntry>(
+    `SELECT batch_filename AS filename, status, indexer_instance_id AS "instanceId",
+            claim_version AS "claimVersion", resume_at AS "resumeAt"
+     FROM sim.coordinator_batches WHERE indexer_class = $1 AND batch_filename = ANY ($2)`,
+    [indexerClass, filenames],
+  );
+  return rows.map((row) => ({
+    ...row,
+    claimVersion: Number(row.claimVersion),
+    resumeAt: Number(row.resumeAt),
+  }));
+}
+
+/** Takes over files whose holder's lease ran out, oldest ticks first. */
+export async function takeOverExpired(
+  executor: Executor,
+  claimant: { indexerClass: string; instanceId: string; leaseMs: number },
+  limit: number,
+): Promise<(GrantedClaim & { tickStart: number; tickEnd: number })[]> {
+  const { rows } = await executor.query<GrantedClaim & { tickStart: number; tickEnd: number }>(
+    `WITH expired AS MATERIALIZED (
+       SELECT batch_filename FROM sim.coordinator_batches
+       WHERE indexer_class = $1 AND status = 'claimed' AND lease_until <= clock_timestamp()
+       ORDER BY tick_start, batch_filename LIMIT $4
+       FOR NO KEY UPDATE SKIP LOCKED
+     )
+     UPDATE sim.coordinator_batches b
+     SET indexer_instance_id = $2, claim_version = b.claim_version + 1, attempts = b.attempts + 1,
+         lease_until = clock_timestamp() + $3 * interval '1 millisecond', claimed_at = clock_timestamp()
+     FROM expired e WHERE b.indexer_class = $1 AND b.batch_filename = e.batch_filename
+     RETURNING b.batch_filename AS filename, b.claim_version AS "claimVersion", b.resume_at AS "resumeAt",
+               b.attempts, b.tick_start AS "tickStart", b.tick_end AS "tickEnd"`,
+    [claimant.indexerClass, claimant.instanceId, claimant.leaseMs, limit],
+  );
+  return rows.toSorted((a, b) => a.tickStart - b.tickStart);
+}
+
+/** Which failed files to try again; fields that are absent do not restrict. */
+export interface FailedFilter {
+  readonly filenames?: readonly string[];
+  /** Only files that overlap this inclusive range. */
+  readonly tickStart?: number;
+  readonly tickEnd?: number;
+  /** Only files whose error contains this text. */
+  readonly errorContains?: string;
+}
+
+/** Makes failed files claimable again; returns them. */
+export async function retryFailed(
+  executor: Executor,
+  indexerClass: string,
+  filter: FailedFilter,
+): Promise<string[]> {
+  const { rows } = await executor.query<{ filename: string }>(
+    `UPDATE sim.coordinator_batches
+     SET status = 'claimed', lease_until = '-infinity', attempts = 0, error_message = NULL, completed_at = NULL
+     WHERE indexer_class = $1 AND status = 'failed'
+       AND ($2::text[] IS NULL OR batch_filename = ANY ($2))
+       AND ($3::bigint IS NULL OR tick_end >= $3)
+       AND ($4::bigint IS NULL OR tick_start <= $4)
+       AND ($5::text IS NULL OR position($5 IN error_message) > 0)
+     RETURNING batch_filename AS filename`,
+    [
+      indexerClass,
+      filter.filenames ?? null,
+      filter.tickStart ?? null,
+      filter.tickEnd ?? null,
+      filter.errorContains ?? null,
+    ],
+  );
+  return filenamesOf(rows);
+}
+
+/** The highest last tick among completed files, or -1. */
+export async function maxCompletedTickEnd(executor: Executor, indexerClass: string): Promise<number> {
+  const { rows } = await executor.query<{ tick_end: number | string }>(
+    `SELECT coalesce(max(tick_end), -1) AS tick_end
+     FROM sim.coordinator_batches WHERE indexer_class = $1 AND status = 'completed'`,
+    [indexerClass],
+  );
+  return Number(rows[0]?.tick_end ?? -1);
+}
