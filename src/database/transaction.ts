@@ -4,6 +4,11 @@ import { copyIn } from "./copy.ts";
 import type { CallerClient, Executor, QueryResult } from "./executor.ts";
 import type { SchemaNames } from "./schema-names.ts";
 
+/** The end of the queue of statements on one client. */
+interface Turns {
+  last: Promise<unknown>;
+}
+
 /**
  * An open transaction. A type of its own, so that a pool can't be passed where statements must share
  * a snapshot and a fate: get one from {@link Database.transaction}, or wrap your own client with
@@ -15,18 +20,20 @@ import type { SchemaNames } from "./schema-names.ts";
 export class Transaction implements Executor {
   readonly #client: CallerClient;
   readonly #names: SchemaNames;
+  readonly #turns: Turns;
 
   /** @internal */
-  constructor(client: CallerClient, names: SchemaNames) {
+  constructor(client: CallerClient, names: SchemaNames, turns: Turns = { last: Promise.resolve() }) {
     this.#client = client;
     this.#names = names;
+    this.#turns = turns;
   }
 
   async query<Row extends object = Record<string, unknown>>(
     text: string,
     values: readonly unknown[] = [],
   ): Promise<QueryResult<Row>> {
-    const result = await this.#client.query(this.#names.rewrite(text), values as unknown[]);
+    const result = await this.#send(this.#names.rewrite(text), values as unknown[]);
     return { rows: result.rows as Row[], rowCount: result.rowCount ?? null };
   }
 
@@ -42,7 +49,15 @@ export class Transaction implements Executor {
 
   /** The same transaction, for statements on one run's tables. */
   forRun(runSchema: string): Transaction {
-    return new Transaction(this.#client, this.#names.forRun(runSchema));
+    return new Transaction(this.#client, this.#names.forRun(runSchema), this.#turns);
+  }
+
+  /** A caller's client may not take a statement while another runs; there they wait for their turn. */
+  #send(text: string, values: unknown[]): ReturnType<CallerClient["query"]> {
+    if ((this.#client as { pipeline?: boolean }).pipeline) return this.#client.query(text, values);
+    const result = this.#turns.last.then(() => this.#client.query(text, values));
+    this.#turns.last = result.catch(() => undefined);
+    return result;
   }
 }
 

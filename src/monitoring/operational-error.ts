@@ -14,6 +14,9 @@ export const operationalErrorCodes = {
   MARK_GAP_PERMANENT_FAILED: "A gap could not be marked permanent.",
   GET_METADATA_FAILED: "A run's metadata could not be read.",
   HAS_METADATA_FAILED: "It could not be found out whether a run has metadata.",
+  TOPIC_SEND_FAILED: "Messages could not be sent to a topic.",
+  TOPIC_CLAIM_FAILED: "A topic could not be asked for messages.",
+  TOPIC_ACK_FAILED: "Messages could not be acknowledged, for another reason than that they are stale.",
   COLLECT_FAILED: "A component threw while its metrics were read.",
 } as const;
 

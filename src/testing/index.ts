@@ -9,3 +9,9 @@ export { Child, type ChildExit, type ChildOptions, startChild } from "./child.ts
 export { FakeClock } from "./fake-clock.ts";
 export { type ExpectedLog, LogCapture } from "./log-capture.ts";
 export { type SetupOptions, setup, type TestContext } from "./setup.ts";
+export type {
+  ConformanceCase,
+  TopicConformanceOptions,
+  TopicHarness,
+} from "./topic-conformance/harness.ts";
+export { topicConformance } from "./topic-conformance/topic-conformance.ts";
