@@ -218,6 +218,12 @@ export const errorCatalogue = {
     meaning: "A message was settled by a consumer that no longer holds it.",
     remedy: "Drop what was done with it, or raise claimTimeoutMs, or extend claims while working.",
   },
+  NATS_UNREACHABLE: {
+    status: 503,
+    exit: exitCodes.error,
+    meaning: "No NATS server with JetStream answers at the given address.",
+    remedy: "Check the address, and that the server runs with JetStream enabled.",
+  },
   UNSUPPORTED_BY_DRIVER: {
     status: 400,
     exit: exitCodes.usage,

@@ -8,6 +8,7 @@
 export { Child, type ChildExit, type ChildOptions, startChild } from "./child.ts";
 export { FakeClock } from "./fake-clock.ts";
 export { type ExpectedLog, LogCapture } from "./log-capture.ts";
+export { type NatsCluster, NatsServer, natsProgram, startNatsCluster } from "./nats-server.ts";
 export { type SetupOptions, setup, type TestContext } from "./setup.ts";
 export type {
   ConformanceCase,

@@ -53,4 +53,5 @@ export type {
   TopicWriter,
   TopicWriterOptions,
 } from "./topic.ts";
+export { NatsTopics, type NatsTopicsOptions } from "./topic-nats.ts";
 export { PostgresTopics } from "./topic-postgres.ts";

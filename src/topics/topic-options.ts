@@ -3,7 +3,8 @@ import { required, resolveOptions, wholeNumber } from "../runtime/index.ts";
 import type { TopicReaderOptions, TopicWriterOptions } from "./topic.ts";
 
 const namePattern = /^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$/;
-const claimTimeoutMsDefault = 300_000;
+/** How long a claim lasts unless told otherwise. */
+export const claimTimeoutMsDefault = 300_000;
 const pollIntervalMsDefault = 1_000;
 
 /** Most messages that one poll hands out. */

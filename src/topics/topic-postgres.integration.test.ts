@@ -88,6 +88,7 @@ describe("hints", () => {
     await using topics = new PostgresTopics(t.database);
     const writer = await topics.writer(BatchInfoSchema, { topic });
     const reader = await topics.reader(BatchInfoSchema, { topic, group: "g", pollIntervalMs: 30_000 });
+    const startMs = performance.now();
     const first = reader.poll(20_000);
     await expect.poll(() => t.database.listener.isConnected).toBe(true);
     await writer.send(info("own transaction"));
@@ -98,6 +99,7 @@ describe("hints", () => {
       await writer.send(info("caller's transaction"), { tx });
     });
     expect((await second)?.payload.storageKey).toBe("caller's transaction");
+    expect(performance.now() - startMs, "neither waited for its time-out").toBeLessThan(10_000);
   });
 
   it("are few: one for each call, or fewer", async () => {

@@ -4,11 +4,13 @@
  */
 import { BatchInfoSchema } from "../../src/contracts/index.ts";
 import { Database } from "../../src/database/index.ts";
-import { PostgresTopics, type Topics } from "../../src/topics/index.ts";
+import { NatsTopics, PostgresTopics, type Topics } from "../../src/topics/index.ts";
 
 const [topic = "", group = "", claimTimeoutMs = ""] = process.argv.slice(2);
 
 async function open(): Promise<Topics> {
+  const servers = process.env.NATS_URL;
+  if (servers !== undefined) return NatsTopics.connect({ servers });
   return new PostgresTopics(await Database.connect({ url: process.env.DATABASE_URL ?? "" }));
 }
 
