@@ -17,6 +17,14 @@ export {
   Tallyman,
 } from "./app/index.ts";
 export {
+  type BatchInfo,
+  BatchInfoSchema,
+  type DeadLetterMessage,
+  DeadLetterMessageSchema,
+  type MetadataInfo,
+  MetadataInfoSchema,
+} from "./contracts/index.ts";
+export {
   type CallerClient,
   Database,
   type DatabaseOptions,
@@ -44,3 +52,26 @@ export {
   Service,
   type ServiceState,
 } from "./runtime/index.ts";
+export {
+  type DeadLetterOptions,
+  type GroupInfo,
+  type InTransaction,
+  type NackOptions,
+  NatsTopics,
+  type NatsTopicsOptions,
+  type Outgoing,
+  PostgresTopics,
+  type RedriveOptions,
+  type SeekTarget,
+  type SendOptions,
+  type SendOutcome,
+  StaleMessageError,
+  type TopicCapabilities,
+  type TopicInfo,
+  type TopicMessage,
+  type TopicReader,
+  type TopicReaderOptions,
+  type Topics,
+  type TopicWriter,
+  type TopicWriterOptions,
+} from "./topics/index.ts";

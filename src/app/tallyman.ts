@@ -7,6 +7,7 @@ import {
   migrate,
 } from "../database/index.ts";
 import { TallymanError } from "../errors/index.ts";
+import { PostgresTopics } from "../topics/index.ts";
 import type { DatabaseConfig } from "./config/index.ts";
 
 /** What to do about missing migrations when Tallyman is opened. */
@@ -43,11 +44,14 @@ export interface EmbeddedOptions extends EmbeddedServerOptions, OpenOptions {
  */
 export class Tallyman implements AsyncDisposable {
   readonly database: Database;
+  /** Topics and consumer groups in this database. */
+  readonly topics: PostgresTopics;
   readonly #embedded: EmbeddedServer | undefined;
   #closed: Promise<void> | undefined;
 
   private constructor(database: Database, embedded?: EmbeddedServer) {
     this.database = database;
+    this.topics = new PostgresTopics(database);
     this.#embedded = embedded;
   }
 
@@ -107,14 +111,20 @@ export class Tallyman implements AsyncDisposable {
     return migrate(this.database, options);
   }
 
-  /** Closes the pool and leaves the embedded server. Safe to call twice. */
+  /** Closes topics and pool, and leaves the embedded server. Safe to call twice. */
   close(): Promise<void> {
-    this.#closed ??= this.database.close().then(() => this.#embedded?.close());
+    this.#closed ??= this.#closeAll();
     return this.#closed;
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
+  }
+
+  async #closeAll(): Promise<void> {
+    await this.topics.close();
+    await this.database.close();
+    await this.#embedded?.close();
   }
 
   async #ready({ migrate = true, check = true }: OpenOptions): Promise<Tallyman> {

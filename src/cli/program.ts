@@ -5,6 +5,7 @@ import { demoCommand } from "./demo.ts";
 import { doctorCommand } from "./doctor.ts";
 import { initCommand } from "./init.ts";
 import { migrateCommand } from "./migrate.ts";
+import { topicCommand } from "./topic.ts";
 
 const exitCodeHelp = `
 Exit codes: 0 ok, 1 error, 2 usage, 3 not found, 4 batch ended with failures, 5 migration pending,
@@ -35,7 +36,14 @@ export function createProgram(): Command {
     .addHelpText("after", exitCodeHelp)
     .showHelpAfterError("(add --help for more)")
     .exitOverride();
-  const commands = [demoCommand(), initCommand(), migrateCommand(), doctorCommand(), configCommand()];
+  const commands = [
+    demoCommand(),
+    initCommand(),
+    migrateCommand(),
+    doctorCommand(),
+    configCommand(),
+    topicCommand(),
+  ];
   for (const command of commands) program.addCommand(inherit(command));
   return program;
 }
