@@ -57,9 +57,11 @@ CREATE TABLE tallyman.topic_delivery (
   deliveries int NOT NULL DEFAULT 0,
   -- Token of the latest claim, from a sequence: unique even when the row is made again by a seek.
   claim_version int8 NOT NULL DEFAULT 0,
+  -- Who holds it; null unless claimed.
   owner text,
   last_error text,
-  PRIMARY KEY (group_id, message_id)
+  PRIMARY KEY (group_id, message_id),
+  CHECK ((state = 'claimed') = (owner IS NOT NULL))
 ) WITH (
   fillfactor = 70,
   autovacuum_vacuum_threshold = 1000,

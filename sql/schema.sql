@@ -40,6 +40,7 @@ CREATE TABLE tallyman.topic_delivery (
   claim_version bigint DEFAULT 0 NOT NULL,
   owner text,
   last_error text,
+  CONSTRAINT topic_delivery_check CHECK (((state = 'claimed'::text) = (owner IS NOT NULL))),
   CONSTRAINT topic_delivery_pkey PRIMARY KEY (group_id, message_id),
   CONSTRAINT topic_delivery_state_check CHECK ((state = ANY (ARRAY['ready'::text, 'claimed'::text, 'delayed'::text])))
 ) WITH (fillfactor=70, autovacuum_vacuum_threshold=1000, autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_insert_scale_factor=0.2, autovacuum_analyze_threshold=10000, autovacuum_vacuum_cost_delay=0);

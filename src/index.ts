@@ -71,6 +71,8 @@ export {
   type TopicMessage,
   type TopicReader,
   type TopicReaderOptions,
+  TopicRetention,
+  type TopicRetentionOptions,
   type Topics,
   type TopicWriter,
   type TopicWriterOptions,

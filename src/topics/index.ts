@@ -55,3 +55,4 @@ export type {
 } from "./topic.ts";
 export { NatsTopics, type NatsTopicsOptions } from "./topic-nats.ts";
 export { PostgresTopics } from "./topic-postgres.ts";
+export { TopicRetention, type TopicRetentionOptions } from "./topic-retention.ts";

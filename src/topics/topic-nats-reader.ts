@@ -199,6 +199,7 @@ export class NatsTopicReader<Desc extends DescMessage> extends TopicReaderBase<D
   }
 
   #hold(messages: readonly Msg[], epoch: number): Received[] {
+    this.#forgetLost();
     const deadlineMs = this.#claimDeadline();
     return messages.flatMap((message) => {
       const only = message.headers?.get(onlyGroupHeader);
@@ -210,6 +211,15 @@ export class NatsTopicReader<Desc extends DescMessage> extends TopicReaderBase<D
       this.#held.set(keyOf(received), { message, epoch, deadlineMs });
       return [received];
     });
+  }
+
+  /** What was never settled and has run out, oldest first, must not pile up. */
+  #forgetLost(): void {
+    const nowMs = systemClock.monotonicMs();
+    for (const [key, { deadlineMs }] of this.#held) {
+      if (nowMs < deadlineMs) return;
+      this.#held.delete(key);
+    }
   }
 
   #received(message: Msg): Received {

@@ -33,6 +33,7 @@ import {
   type StreamSettings,
   subjectCounts,
 } from "./nats/streams.ts";
+import { OpenEnds } from "./open-ends.ts";
 import type {
   GroupInfo,
   RedriveOptions,
@@ -95,7 +96,7 @@ export class NatsTopics implements Topics {
   readonly #manager: JetStreamManager;
   readonly #groups: NatsGroups;
   readonly #settings: StreamSettings;
-  readonly #open = new Set<AsyncDisposable>();
+  readonly #open = new OpenEnds();
   #closed: Promise<void> | undefined;
 
   private constructor(connection: NatsConnection, manager: JetStreamManager, settings: StreamSettings) {
@@ -130,7 +131,7 @@ export class NatsTopics implements Topics {
   ): Promise<TopicWriter<MessageShape<Desc>>> {
     const options = resolveWriterOptions(given);
     await this.#ensureTopic(options.topic, schema.typeName);
-    return this.#track(new NatsTopicWriter(schema, options.topic, options.runId, this.#client));
+    return this.#open.track(new NatsTopicWriter(schema, options.topic, options.runId, this.#client));
   }
 
   async reader<Desc extends DescMessage>(
@@ -149,7 +150,7 @@ export class NatsTopics implements Topics {
       state: await this.#groups.ensure(topic, group, startSequence),
       ensureDeadLetterTopic: () => this.#ensureTopic(deadLetterTopic, deadLetterType, topic),
     };
-    return this.#track(new NatsTopicReader(schema, options, target));
+    return this.#open.track(new NatsTopicReader(schema, options, target));
   }
 
   async listTopics(): Promise<TopicInfo[]> {
@@ -238,13 +239,8 @@ export class NatsTopics implements Topics {
   }
 
   async #closeAll(): Promise<void> {
-    await Promise.all([...this.#open].map((opened) => opened[Symbol.asyncDispose]()));
+    await this.#open.closeAll();
     await this.#connection.close();
-  }
-
-  #track<T extends AsyncDisposable>(opened: T): T {
-    this.#open.add(opened);
-    return opened;
   }
 
   async #ensureTopic(name: string, messageType: string, deadLettersOf?: string): Promise<void> {

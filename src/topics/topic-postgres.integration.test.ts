@@ -5,7 +5,7 @@ import { type BatchInfo, BatchInfoSchema, MetadataInfoSchema } from "../contract
 import { type Database, pipelined } from "../database/index.ts";
 import { metricNames } from "../monitoring/index.ts";
 import { setup } from "../testing/index.ts";
-import { PostgresTopics, StaleMessageError } from "./index.ts";
+import { PostgresTopics, StaleMessageError, TopicRetention } from "./index.ts";
 import { deliverFrom, insertGroup } from "./sql/group.ts";
 import { publish } from "./sql/publish.ts";
 import { findTopic, lockGroupsExclusive, lockGroupsShared } from "./sql/topic.ts";
@@ -292,6 +292,25 @@ describe("housekeeping", () => {
     await topics.setRetention(topic, 1);
     await t.database.query("UPDATE tallyman.topic_message SET published_at = published_at - interval '1 h'");
     expect(await topics.sweepRetention()).toBe(6_000);
+  });
+});
+
+describe("TopicRetention", () => {
+  it("sweeps again and again, and outlives a failed sweep", async () => {
+    await using t = await setup();
+    await using topics = new PostgresTopics(t.database);
+    const writer = await topics.writer(BatchInfoSchema, { topic });
+    await topics.setRetention(topic, 1);
+    await t.database.query("ALTER TABLE tallyman.topic_group RENAME TO elsewhere");
+    const message = "A sweep failed and is tried again later.";
+    t.logs.expectLog({ logger: "topics.retention", level: "warn", message });
+    await using retention = new TopicRetention(topics, { sweepIntervalMs: 20 });
+    await retention.start();
+    await expect.poll(() => t.logs.records.some((record) => record.message === message)).toBe(true);
+    await t.database.query("ALTER TABLE tallyman.elsewhere RENAME TO topic_group");
+    await writer.send(info("m"));
+    await expect.poll(() => countOf(t.database, "tallyman.topic_message")).toBe(0);
+    expect(retention.state).toBe("RUNNING");
   });
 });
 

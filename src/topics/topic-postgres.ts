@@ -3,6 +3,7 @@ import { hostname } from "node:os";
 import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
 import { type Database, pipelined } from "../database/index.ts";
 import { deadLetterType } from "./dead-letter.ts";
+import { OpenEnds } from "./open-ends.ts";
 import {
   deleteOrphans,
   deliverFrom,
@@ -70,7 +71,7 @@ export class PostgresTopics implements Topics {
   };
   readonly #database: Database;
   readonly #hints: TopicHints;
-  readonly #open = new Set<AsyncDisposable>();
+  readonly #open = new OpenEnds();
 
   constructor(database: Database) {
     this.#database = database;
@@ -83,7 +84,9 @@ export class PostgresTopics implements Topics {
   ): Promise<TopicWriter<MessageShape<Desc>>> {
     const options = resolveWriterOptions(given);
     const topic = await this.#ensureTopic(options.topic, schema.typeName);
-    return this.#track(new PostgresTopicWriter(schema, topic, options.runId, this.#database, this.#hints));
+    return this.#open.track(
+      new PostgresTopicWriter(schema, topic, options.runId, this.#database, this.#hints),
+    );
   }
 
   async reader<Desc extends DescMessage>(
@@ -100,7 +103,7 @@ export class PostgresTopics implements Topics {
       owner: `${hostname()}:${process.pid}:${randomUUID()}`,
       deadLetterTopicId: () => this.#deadLetterTopicId(options.deadLetterTopic, topicId),
     };
-    return this.#track(new PostgresTopicReader(schema, options, target));
+    return this.#open.track(new PostgresTopicReader(schema, options, target));
   }
 
   listTopics(): Promise<TopicInfo[]> {
@@ -174,18 +177,12 @@ export class PostgresTopics implements Topics {
 
   /** Closes every reader and writer that it opened; the database stays open. Safe to call twice. */
   async close(): Promise<void> {
-    await Promise.all([...this.#open].map((opened) => opened[Symbol.asyncDispose]()));
-    this.#open.clear();
+    await this.#open.closeAll();
     await this.#hints.close();
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
-  }
-
-  #track<T extends AsyncDisposable>(opened: T): T {
-    this.#open.add(opened);
-    return opened;
   }
 
   async #ensureTopic(name: string, messageType: string, deadLettersOf?: number): Promise<TopicRow> {

@@ -34,6 +34,7 @@ export abstract class TopicReaderBase<Desc extends DescMessage> implements Topic
   readonly #schema: Desc;
   #runId: string;
   #isClosed = false;
+  #onClosed: (() => void) | undefined;
 
   constructor(schema: Desc, options: ResolvedReaderOptions) {
     this.#schema = schema;
@@ -110,6 +111,12 @@ export abstract class TopicReaderBase<Desc extends DescMessage> implements Topic
 
   async close(): Promise<void> {
     this.#isClosed = true;
+    this.#onClosed?.();
+  }
+
+  /** Calls the handler when this is closed. */
+  whenClosed(handler: () => void): void {
+    this.#onClosed = handler;
   }
 
   [Symbol.asyncDispose](): Promise<void> {

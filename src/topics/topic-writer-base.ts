@@ -34,6 +34,7 @@ export abstract class TopicWriterBase<Desc extends DescMessage> implements Topic
   readonly #rate = new SlidingWindowCounter();
   #runId: string;
   #isClosed = false;
+  #onClosed: (() => void) | undefined;
 
   constructor(schema: Desc, topic: string, runId: string | undefined) {
     this.#schema = schema;
@@ -72,6 +73,12 @@ export abstract class TopicWriterBase<Desc extends DescMessage> implements Topic
 
   async close(): Promise<void> {
     this.#isClosed = true;
+    this.#onClosed?.();
+  }
+
+  /** Calls the handler when this is closed. */
+  whenClosed(handler: () => void): void {
+    this.#onClosed = handler;
   }
 
   [Symbol.asyncDispose](): Promise<void> {

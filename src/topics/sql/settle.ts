@@ -13,9 +13,13 @@ function positions(rows: readonly SettledRow[]): Set<number> {
   return new Set(rows.map((row) => Number(row.messageId)));
 }
 
-/** Rows that are still held under the version that the holder knows. */
+/**
+ * Rows that are still held under the version that the holder knows. Only a claimed row has an owner; asked
+ * for its state instead, the planner takes the index of waiting rows and reads all of them (1.4 ms for 100
+ * of 1,000, growing with what others hold).
+ */
 const held = `d.group_id = $1 AND d.message_id = given.message_id
-  AND d.claim_version = given.claim_version AND d.state = 'claimed'`;
+  AND d.claim_version = given.claim_version AND d.owner IS NOT NULL`;
 
 const given = "unnest($2::int8[], $3::int8[]) AS given (message_id, claim_version)";
 
