@@ -1,11 +1,17 @@
-import { create } from "@bufbuild/protobuf";
+import { create, type Message } from "@bufbuild/protobuf";
 import pg from "pg";
 import { describe, expect, it } from "vitest";
 import { type BatchInfo, BatchInfoSchema, MetadataInfoSchema } from "../contracts/index.ts";
 import { type Database, pipelined } from "../database/index.ts";
 import { metricNames } from "../monitoring/index.ts";
 import { setup } from "../testing/index.ts";
-import { PostgresTopics, StaleMessageError, TopicRetention } from "./index.ts";
+import {
+  PostgresTopics,
+  StaleMessageError,
+  type TopicMessage,
+  type TopicReader,
+  TopicRetention,
+} from "./index.ts";
 import { deliverFrom, insertGroup } from "./sql/group.ts";
 import { publish } from "./sql/publish.ts";
 import { findTopic, lockGroupsExclusive, lockGroupsShared } from "./sql/topic.ts";
@@ -27,6 +33,13 @@ async function untilBlocked(database: Database): Promise<void> {
       "SELECT count(*) AS n FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
     );
   await expect.poll(async () => (await blocked()).rows[0]?.n, { interval: 10 }).toBeGreaterThan(0);
+}
+
+/** The message that must be there. */
+async function one<T extends Message>(reader: TopicReader<T>): Promise<TopicMessage<T>> {
+  const message = await reader.poll(0);
+  if (!message) throw new Error("nothing came");
+  return message;
 }
 
 async function countOf(database: Database, from: string): Promise<number> {
@@ -150,12 +163,10 @@ describe("fencing", () => {
     const writer = await topics.writer(BatchInfoSchema, { topic });
     const reader = await topics.reader(BatchInfoSchema, { topic, group: "g" });
     await writer.send(info("m"));
-    const [first] = await reader.pollMany(1, 0);
-    if (!first) throw new Error("nothing came");
+    const first = await one(reader);
     await reader.ack(first);
     await topics.seekGroup(topic, "g", "beginning");
-    const [second] = await reader.pollMany(1, 0);
-    if (!second) throw new Error("nothing came");
+    const second = await one(reader);
     expect(second.deliveries).toBe(1);
     await expect(reader.ack(first)).rejects.toThrow(StaleMessageError);
     await reader.ack(second);
@@ -167,8 +178,7 @@ describe("fencing", () => {
     const writer = await topics.writer(BatchInfoSchema, { topic });
     const reader = await topics.reader(BatchInfoSchema, { topic, group: "g" });
     await writer.send(info("m"));
-    const [message] = await reader.pollMany(1, 0);
-    if (!message) throw new Error("nothing came");
+    const message = await one(reader);
     await t.database.query(
       "UPDATE tallyman.topic_delivery SET visible_at = clock_timestamp() - interval '1 s'",
     );
@@ -190,14 +200,12 @@ describe("fencing", () => {
     expect(await writer.send(info("a"), { key: "a", tx: client })).toBe("sent");
     expect(await reader.poll(0)).toBeUndefined();
     await client.query("COMMIT");
-    const [message] = await reader.pollMany(1, 0);
-    if (!message) throw new Error("nothing came");
+    const message = await one(reader);
     await client.query("BEGIN");
     await reader.ack(message, { tx: client });
     await client.query("COMMIT");
     await writer.send(info("b"));
-    const [poison] = await reader.pollMany(1, 0);
-    if (!poison) throw new Error("nothing came");
+    const poison = await one(reader);
     await client.query("BEGIN");
     await reader.deadLetter(poison, { error: "no", sourceService: "test", tx: client });
     await client.query("ROLLBACK");
@@ -265,8 +273,7 @@ describe("housekeeping", () => {
     const writer = await topics.writer(BatchInfoSchema, { topic });
     const reader = await topics.reader(BatchInfoSchema, { topic, group: "g" });
     await writer.send(info("bad"));
-    const [bad] = await reader.pollMany(1, 0);
-    if (!bad) throw new Error("nothing came");
+    const bad = await one(reader);
     await reader.deadLetter(bad, { error: "no", sourceService: "test" });
     await topics.setRetention(topic, 1);
     await t.database.query("UPDATE tallyman.topic_message SET published_at = published_at - interval '1 h'");
@@ -322,8 +329,7 @@ describe("readers and writers", () => {
     const reader = await topics.reader(BatchInfoSchema, { topic, group: "g" });
     const other = await topics.reader(BatchInfoSchema, { topic, group: "h" });
     await writer.send(info("m"));
-    const [message] = await reader.pollMany(1, 0);
-    if (!message) throw new Error("nothing came");
+    const message = await one(reader);
     await expect(other.ack(message)).rejects.toMatchObject({ code: "INVALID_OPTION" });
     await topics.close();
     await expect(reader.poll(0)).rejects.toMatchObject({ code: "INVALID_STATE" });
@@ -338,11 +344,9 @@ describe("readers and writers", () => {
     const reader = await topics.reader(BatchInfoSchema, { topic, group: "g" });
     await writer.send(info("m"), { key: "k" });
     await writer.send(info("m"), { key: "k" });
-    const [message] = await reader.pollMany(1, 0);
-    if (!message) throw new Error("nothing came");
+    const message = await one(reader);
     await reader.nack(message);
-    const [again] = await reader.pollMany(1, 0);
-    if (!again) throw new Error("nothing came");
+    const again = await one(reader);
     await reader.ack(again);
     await expect(reader.ack(again)).rejects.toThrow();
     await reader.poll(0);
@@ -371,8 +375,7 @@ describe("readers and writers", () => {
     const writer = await topics.writer(MetadataInfoSchema, { topic: "metadata-topic" });
     const reader = await topics.reader(MetadataInfoSchema, { topic: "metadata-topic", group: "g" });
     await writer.send(create(MetadataInfoSchema, { storageKey: "m" }));
-    const [message] = await reader.pollMany(1, 0);
-    if (!message) throw new Error("nothing came");
+    const message = await one(reader);
     await reader.ack(message);
   });
 });

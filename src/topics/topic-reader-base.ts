@@ -8,7 +8,7 @@ import { ReaderMetrics } from "./reader-metrics.ts";
 import { type Received, ReceivedMessage } from "./received-message.ts";
 import { refuseStale, type Settlement, StaleMessageError } from "./stale-message-error.ts";
 import type { DeadLetterOptions, InTransaction, NackOptions, TopicMessage, TopicReader } from "./topic.ts";
-import { closed } from "./topic-errors.ts";
+import { TopicEnd } from "./topic-end.ts";
 import { checkMs, checkPoll, type ResolvedReaderOptions } from "./topic-options.ts";
 
 /** How long a poll may last, and for how many messages it asks. */
@@ -26,20 +26,20 @@ type Messages<Desc extends DescMessage> = readonly TopicMessage<MessageShape<Des
  * what the driver reports as stale. A driver receives and settles; each settlement returns the positions
  * that were still held.
  */
-export abstract class TopicReaderBase<Desc extends DescMessage> implements TopicReader<MessageShape<Desc>> {
-  readonly topic: string;
+export abstract class TopicReaderBase<Desc extends DescMessage>
+  extends TopicEnd
+  implements TopicReader<MessageShape<Desc>>
+{
   readonly group: string;
   protected readonly options: ResolvedReaderOptions;
   protected readonly metrics = new ReaderMetrics();
   readonly #schema: Desc;
   #runId: string;
-  #isClosed = false;
-  #onClosed: (() => void) | undefined;
 
   constructor(schema: Desc, options: ResolvedReaderOptions) {
+    super(options.topic, `The reader of topic ${options.topic} for group ${options.group}`);
     this.#schema = schema;
     this.options = options;
-    this.topic = options.topic;
     this.group = options.group;
     this.#runId = options.runId === undefined ? "" : validateRunId(options.runId);
   }
@@ -72,7 +72,7 @@ export abstract class TopicReaderBase<Desc extends DescMessage> implements Topic
     signal?: AbortSignal,
   ): Promise<TopicMessage<MessageShape<Desc>>[]> {
     checkPoll(max, timeoutMs);
-    this.#refuseClosed();
+    this.refuseClosed();
     throwIfAborted(signal);
     const received = await this.receive({ runId: this.#runId, max, timeoutMs, signal });
     this.metrics.received(received);
@@ -109,26 +109,8 @@ export abstract class TopicReaderBase<Desc extends DescMessage> implements Topic
     this.#refuseStale("dead-letter", given, settled);
   }
 
-  async close(): Promise<void> {
-    this.#isClosed = true;
-    this.#onClosed?.();
-  }
-
-  /** Calls the handler when this is closed. */
-  whenClosed(handler: () => void): void {
-    this.#onClosed = handler;
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.close();
-  }
-
   getMetrics(): Readonly<Record<string, number>> {
     return this.metrics.values();
-  }
-
-  isHealthy(): boolean {
-    return !this.#isClosed;
   }
 
   getErrors(): readonly OperationalError[] {
@@ -139,13 +121,9 @@ export abstract class TopicReaderBase<Desc extends DescMessage> implements Topic
     this.metrics.errors.clear();
   }
 
-  #refuseClosed(): void {
-    if (this.#isClosed) throw closed(`The reader of topic ${this.topic} for group ${this.group}`);
-  }
-
   /** As a list in the order of positions, the one order in which rows are locked. */
   #own(messages: TopicMessage<MessageShape<Desc>> | Messages<Desc>): Messages<Desc> {
-    this.#refuseClosed();
+    this.refuseClosed();
     const list = Array.isArray(messages)
       ? (messages as Messages<Desc>)
       : [messages as TopicMessage<MessageShape<Desc>>];

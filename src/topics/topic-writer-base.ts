@@ -9,7 +9,7 @@ import {
   TimedOperation,
 } from "../monitoring/index.ts";
 import type { InTransaction, Outgoing, SendOptions, SendOutcome, TopicWriter } from "./topic.ts";
-import { closed } from "./topic-errors.ts";
+import { TopicEnd } from "./topic-end.ts";
 
 /** Messages as a driver stores them. */
 export interface EncodedBatch {
@@ -20,8 +20,10 @@ export interface EncodedBatch {
 }
 
 /** What all writers have in common: encoding, the run, metrics. A driver stores. */
-export abstract class TopicWriterBase<Desc extends DescMessage> implements TopicWriter<MessageShape<Desc>> {
-  readonly topic: string;
+export abstract class TopicWriterBase<Desc extends DescMessage>
+  extends TopicEnd
+  implements TopicWriter<MessageShape<Desc>>
+{
   readonly #schema: Desc;
   readonly #errors = new ErrorLog();
   readonly #send = new TimedOperation({
@@ -33,12 +35,10 @@ export abstract class TopicWriterBase<Desc extends DescMessage> implements Topic
   readonly #duplicates = new Counter();
   readonly #rate = new SlidingWindowCounter();
   #runId: string;
-  #isClosed = false;
-  #onClosed: (() => void) | undefined;
 
   constructor(schema: Desc, topic: string, runId: string | undefined) {
+    super(topic, `The writer of topic ${topic}`);
     this.#schema = schema;
-    this.topic = topic;
     this.#runId = runId === undefined ? "" : validateRunId(runId);
   }
 
@@ -59,7 +59,7 @@ export abstract class TopicWriterBase<Desc extends DescMessage> implements Topic
     messages: readonly Outgoing<MessageShape<Desc>>[],
     { tx }: InTransaction = {},
   ): Promise<SendOutcome[]> {
-    if (this.#isClosed) throw closed(`The writer of topic ${this.topic}`);
+    this.refuseClosed();
     if (messages.length === 0) return [];
     const batch = {
       runId: this.#runId,
@@ -71,20 +71,6 @@ export abstract class TopicWriterBase<Desc extends DescMessage> implements Topic
     return outcomes;
   }
 
-  async close(): Promise<void> {
-    this.#isClosed = true;
-    this.#onClosed?.();
-  }
-
-  /** Calls the handler when this is closed. */
-  whenClosed(handler: () => void): void {
-    this.#onClosed = handler;
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.close();
-  }
-
   getMetrics(): Readonly<Record<string, number>> {
     return {
       messages_sent: this.#sent.value,
@@ -94,10 +80,6 @@ export abstract class TopicWriterBase<Desc extends DescMessage> implements Topic
       error_count: this.#errors.size,
       ...latencyMetrics("send_latency", this.#send.latency),
     };
-  }
-
-  isHealthy(): boolean {
-    return !this.#isClosed;
   }
 
   getErrors(): readonly OperationalError[] {
