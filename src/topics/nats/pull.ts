@@ -1,9 +1,13 @@
 import { createInbox, type Msg, type NatsConnection, nanos } from "@nats-io/transport-node";
+import { TallymanError } from "../../errors/index.ts";
 import { sleep } from "../../runtime/index.ts";
 
 /** A server that does not answer a pull in time is taken for gone. */
 const answerGraceMs = 2_000;
-const statusEndOfRequest = new Set([404, 408]);
+/** No messages, or the request's time is over. */
+const endOfRequest = new Set([404, 408]);
+/** The consumer was deleted or has no leader; nobody answers at all. */
+const noConsumer = new Set([409, 503]);
 
 /** Messages of one pull, and how it ended. */
 export interface Pulled {
@@ -29,14 +33,15 @@ export async function pull(
     () => undefined,
   );
   try {
-    const body = JSON.stringify({ batch, expires: nanos(expiresMs) });
+    const body = JSON.stringify({ batch, expires: nanos(Math.ceil(expiresMs)) });
     connection.publish(`$JS.API.CONSUMER.MSG.NEXT.${stream}.${consumer}`, body, { reply: inbox });
     const messages: Msg[] = [];
     for await (const message of subscription) {
       const status = message.headers?.code ?? 0;
       if (status === 0) messages.push(message);
-      else if (statusEndOfRequest.has(status)) break;
-      else return { messages, end: "no-consumer" };
+      else if (endOfRequest.has(status)) break;
+      else if (noConsumer.has(status)) return { messages, end: "no-consumer" };
+      else throw refused(consumer, message);
       if (messages.length === batch) break;
     }
     return { messages, end: "done" };
@@ -44,6 +49,13 @@ export async function pull(
     timer.abort();
     subscription.unsubscribe();
   }
+}
+
+function refused(consumer: string, { headers }: Msg): TallymanError {
+  return new TallymanError(
+    "INTERNAL",
+    `NATS refused a pull from consumer ${consumer}: ${headers?.code} ${headers?.description}`,
+  );
 }
 
 /** What the reply subject of a delivered message says: `$JS.ACK.[domain.account.]stream.consumer.…`. */
