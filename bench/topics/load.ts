@@ -11,18 +11,19 @@ export const payloadBytes = 96;
 /** Opens a client of its own, as another process would have. */
 export type Connect = () => Promise<Topics>;
 
+/** Made once: what is measured is sending, not making, messages. */
+const messages = Array.from({ length: batchSize }, (_, i) =>
+  create(BatchInfoSchema, {
+    storageKey: `run/raw/000/batch_${i}`.padEnd(payloadBytes - 20, "0"),
+    tickStart: 1n,
+    tickEnd: 100n,
+    bytes: 1_000_000n,
+    crc: 1,
+  }),
+);
+
 function batch(client: number, turn: number) {
-  return Array.from({ length: batchSize }, (_, i) => {
-    const key = `${client}/${turn}/${i}`;
-    const message = create(BatchInfoSchema, {
-      storageKey: `run/raw/000/batch_${key}`.padEnd(payloadBytes - 20, "0"),
-      tickStart: 1n,
-      tickEnd: 100n,
-      bytes: 1_000_000n,
-      crc: 1,
-    });
-    return { message, key };
-  });
+  return messages.map((message, i) => ({ message, key: `${client}/${turn}/${i}` }));
 }
 
 /** Messages published per second. */
@@ -42,9 +43,9 @@ export async function consumeRate(connect: Connect, clients: number, seconds: nu
     Array.from({ length: clients }, async () => (await connect()).reader(BatchInfoSchema, { topic, group })),
   );
   return rate(seconds, readers, async (reader) => {
-    const messages = await reader.pollMany(batchSize, 0);
-    await reader.ack(messages);
-    return messages.length;
+    const taken = await reader.pollMany(batchSize, 0);
+    await reader.ack(taken);
+    return taken.length;
   });
 }
 

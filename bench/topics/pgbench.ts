@@ -47,12 +47,14 @@ async function publishScript({ topicId }: Target): Promise<string> {
   const lock = await textOf((tx) => lockGroupsShared(tx, topicId));
   const insert = await textOf((tx) => publish(tx, { topicId, runId: "", keys: [], payloads: [] }));
   const keys = `ARRAY(SELECT :turn::text || '/' || i FROM generate_series(1, ${batchSize}) i)`;
-  const payloads = `ARRAY(SELECT decode(repeat('ab', ${payloadBytes}), 'hex') FROM generate_series(1, ${batchSize}) i)`;
+  const payloads = `decode(repeat('ab', ${payloadBytes * batchSize}), 'hex')`;
+  const starts = `ARRAY(SELECT 1 + ${payloadBytes} * (i - 1) FROM generate_series(1, ${batchSize}) i)`;
+  const lengths = `array_fill(${payloadBytes}, ARRAY[${batchSize}])`;
   return [
     "\\set turn random(1, 1000000000000)",
     "BEGIN;",
     `${withValues(lock, [String(topicId)])};`,
-    `${withValues(insert, [String(topicId), "''", keys, payloads])};`,
+    `${withValues(insert, [String(topicId), "''", keys, payloads, starts, lengths])};`,
     "COMMIT;",
   ].join("\n");
 }

@@ -11,16 +11,25 @@ export interface PublishInput {
 /**
  * Stores messages with a delivery for every group, and returns the keys of those that were stored; a
  * key that was there already leaves everything as it is. Call after `lockGroupsShared`.
+ *
+ * The payloads travel as one binary value and are cut apart by the server: an array of bytea would be
+ * written and read as hexadecimal text.
  */
 export async function publish(
   tx: Transaction,
   { topicId, runId, keys, payloads }: PublishInput,
 ): Promise<(string | null)[]> {
+  const lengths = payloads.map(({ length }) => length);
+  let next = 1;
+  const starts = lengths.map((length) => {
+    next += length;
+    return next - length;
+  });
   const { rows } = await tx.query<{ key: string | null }>(
     `WITH inserted AS (
        INSERT INTO tallyman.topic_message (topic_id, run_id, message_key, payload)
-       SELECT $1, $2, given.message_key, given.payload
-       FROM unnest($3::text[], $4::bytea[]) WITH ORDINALITY AS given (message_key, payload, place)
+       SELECT $1, $2, given.message_key, substring($4::bytea FROM given.start FOR given.length)
+       FROM unnest($3::text[], $5::int[], $6::int[]) WITH ORDINALITY AS given (message_key, start, length, place)
        ORDER BY given.place
        ON CONFLICT (topic_id, run_id, message_key) WHERE message_key IS NOT NULL DO NOTHING
        RETURNING message_id, message_key
@@ -30,7 +39,7 @@ export async function publish(
        FROM inserted CROSS JOIN tallyman.topic_group g WHERE g.topic_id = $1
      )
      SELECT message_key AS key FROM inserted`,
-    [topicId, runId, keys, payloads],
+    [topicId, runId, keys, Buffer.concat(payloads), starts, lengths],
   );
   return rows.map((row) => row.key);
 }
