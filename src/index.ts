@@ -31,26 +31,32 @@ export {
   type Executor,
   type MigrationReport,
   type PoolStats,
+  pipelined,
   type QueryResult,
   Transaction,
 } from "./database/index.ts";
 export { type ErrorCode, errorCatalogue, exitCodes, isTallymanError, TallymanError } from "./errors/index.ts";
 export {
-  type ErrorLog,
+  ErrorLog,
   MetricsRegistry,
   type Monitorable,
+  MonitoredService,
   type OperationalError,
   prometheusText,
 } from "./monitoring/index.ts";
 export {
   type Clock,
   configureLogging,
+  GroupCommitBuffer,
+  type GroupCommitBufferOptions,
   type Logger,
   type LoggingOptions,
   type LogLevel,
   type LogRecord,
+  runUntilSignal,
   Service,
   type ServiceState,
+  type ShutdownOptions,
 } from "./runtime/index.ts";
 export {
   type DeadLetterOptions,

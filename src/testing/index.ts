@@ -5,6 +5,7 @@
  * by proving that it left no connection, service or temporary folder behind and logged no warning that
  * it did not expect. Time is faked where time matters; processes are real, and die at named points.
  */
+export { crashPoint } from "../runtime/index.ts";
 export { Child, type ChildExit, type ChildOptions, startChild } from "./child.ts";
 export { FakeClock } from "./fake-clock.ts";
 export { type ExpectedLog, LogCapture } from "./log-capture.ts";
