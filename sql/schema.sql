@@ -24,7 +24,7 @@ CREATE TABLE tallyman.topic (
   dead_letters_of integer,
   groups_version integer DEFAULT 0 NOT NULL,
   created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
-  CONSTRAINT topic_dead_letters_of_fkey FOREIGN KEY (dead_letters_of) REFERENCES topic(topic_id),
+  CONSTRAINT topic_dead_letters_of_fkey FOREIGN KEY (dead_letters_of) REFERENCES tallyman.topic(topic_id),
   CONSTRAINT topic_name_key UNIQUE (name),
   CONSTRAINT topic_pkey PRIMARY KEY (topic_id),
   CONSTRAINT topic_retention_ms_check CHECK ((retention_ms > 0))
@@ -52,7 +52,7 @@ CREATE TABLE tallyman.topic_group (
   is_paused boolean DEFAULT false NOT NULL,
   created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
   CONSTRAINT topic_group_pkey PRIMARY KEY (group_id),
-  CONSTRAINT topic_group_topic_id_fkey FOREIGN KEY (topic_id) REFERENCES topic(topic_id),
+  CONSTRAINT topic_group_topic_id_fkey FOREIGN KEY (topic_id) REFERENCES tallyman.topic(topic_id),
   CONSTRAINT topic_group_topic_id_name_key UNIQUE (topic_id, name)
 );
 
