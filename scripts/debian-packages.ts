@@ -4,6 +4,7 @@ import { existsSync } from "node:fs";
 /** Programs that some tests talk to, and the Debian package that has each. */
 const packages: Readonly<Record<string, string>> = {
   pgbouncer: "/usr/sbin/pgbouncer",
+  "nats-server": "/usr/sbin/nats-server",
 };
 
 /**

@@ -16,6 +16,66 @@ CREATE TABLE tallyman.simulation_run (
   CONSTRAINT simulation_run_schema_name_key UNIQUE (schema_name)
 );
 
+CREATE TABLE tallyman.topic (
+  topic_id integer GENERATED ALWAYS AS IDENTITY NOT NULL,
+  name text NOT NULL,
+  message_type text NOT NULL,
+  retention_ms bigint,
+  dead_letters_of integer,
+  groups_version integer DEFAULT 0 NOT NULL,
+  created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+  CONSTRAINT topic_dead_letters_of_fkey FOREIGN KEY (dead_letters_of) REFERENCES tallyman.topic(topic_id),
+  CONSTRAINT topic_name_key UNIQUE (name),
+  CONSTRAINT topic_pkey PRIMARY KEY (topic_id),
+  CONSTRAINT topic_retention_ms_check CHECK ((retention_ms > 0))
+);
+
+CREATE TABLE tallyman.topic_delivery (
+  group_id integer NOT NULL,
+  message_id bigint NOT NULL,
+  run_id text NOT NULL,
+  state text DEFAULT 'ready'::text NOT NULL,
+  visible_at timestamp with time zone,
+  deliveries integer DEFAULT 0 NOT NULL,
+  claim_version bigint DEFAULT 0 NOT NULL,
+  owner text,
+  last_error text,
+  CONSTRAINT topic_delivery_check CHECK (((state = 'claimed'::text) = (owner IS NOT NULL))),
+  CONSTRAINT topic_delivery_pkey PRIMARY KEY (group_id, message_id),
+  CONSTRAINT topic_delivery_state_check CHECK ((state = ANY (ARRAY['ready'::text, 'claimed'::text, 'delayed'::text])))
+) WITH (fillfactor=70, autovacuum_vacuum_threshold=1000, autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_insert_scale_factor=0.2, autovacuum_analyze_threshold=10000, autovacuum_vacuum_cost_delay=0);
+
+CREATE TABLE tallyman.topic_group (
+  group_id integer GENERATED ALWAYS AS IDENTITY NOT NULL,
+  topic_id integer NOT NULL,
+  name text NOT NULL,
+  is_paused boolean DEFAULT false NOT NULL,
+  created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+  CONSTRAINT topic_group_pkey PRIMARY KEY (group_id),
+  CONSTRAINT topic_group_topic_id_fkey FOREIGN KEY (topic_id) REFERENCES tallyman.topic(topic_id),
+  CONSTRAINT topic_group_topic_id_name_key UNIQUE (topic_id, name)
+);
+
+CREATE TABLE tallyman.topic_message (
+  topic_id integer NOT NULL,
+  message_id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
+  run_id text NOT NULL,
+  message_key text,
+  payload bytea NOT NULL,
+  published_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+  origin_group_id integer,
+  origin_message_id bigint,
+  CONSTRAINT topic_message_pkey PRIMARY KEY (topic_id, message_id)
+);
+
+CREATE INDEX topic_delivery_ready ON tallyman.topic_delivery USING btree (group_id, run_id, message_id) WHERE (state = 'ready'::text);
+
+CREATE INDEX topic_delivery_waiting ON tallyman.topic_delivery USING btree (group_id, run_id, visible_at) WHERE (state <> 'ready'::text);
+
+CREATE UNIQUE INDEX topic_message_key ON tallyman.topic_message USING btree (topic_id, run_id, message_key) WHERE (message_key IS NOT NULL);
+
+CREATE INDEX topic_message_origin ON tallyman.topic_message USING btree (origin_message_id) WHERE (origin_message_id IS NOT NULL);
+
 -- The schema of each simulation run.
 
 CREATE TABLE sim.batch_files (

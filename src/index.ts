@@ -17,6 +17,14 @@ export {
   Tallyman,
 } from "./app/index.ts";
 export {
+  type BatchInfo,
+  BatchInfoSchema,
+  type DeadLetterMessage,
+  DeadLetterMessageSchema,
+  type MetadataInfo,
+  MetadataInfoSchema,
+} from "./contracts/index.ts";
+export {
   accountForTicks,
   BatchAlreadyClaimedError,
   type BatchCoordinator,
@@ -108,3 +116,28 @@ export {
   type S3StorageOptions,
   type WriteBatchOptions,
 } from "./storage/index.ts";
+export {
+  type DeadLetterOptions,
+  type GroupInfo,
+  type InTransaction,
+  type NackOptions,
+  NatsTopics,
+  type NatsTopicsOptions,
+  type Outgoing,
+  PostgresTopics,
+  type RedriveOptions,
+  type SeekTarget,
+  type SendOptions,
+  type SendOutcome,
+  StaleMessageError,
+  type TopicCapabilities,
+  type TopicInfo,
+  type TopicMessage,
+  type TopicReader,
+  type TopicReaderOptions,
+  TopicRetention,
+  type TopicRetentionOptions,
+  type Topics,
+  type TopicWriter,
+  type TopicWriterOptions,
+} from "./topics/index.ts";

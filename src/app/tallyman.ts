@@ -8,6 +8,7 @@ import {
 } from "../database/index.ts";
 import { TallymanError } from "../errors/index.ts";
 import { MetricsRegistry } from "../monitoring/index.ts";
+import { PostgresTopics } from "../topics/index.ts";
 import type { DatabaseConfig } from "./config/index.ts";
 
 /** What to do about missing migrations when Tallyman is opened. */
@@ -46,11 +47,14 @@ export class Tallyman implements AsyncDisposable {
   readonly database: Database;
   /** Everything of this process that can be watched. */
   readonly metrics: MetricsRegistry = new MetricsRegistry();
+  /** Topics and consumer groups in this database. */
+  readonly topics: PostgresTopics;
   readonly #embedded: EmbeddedServer | undefined;
   #closed: Promise<void> | undefined;
 
   private constructor(database: Database, embedded?: EmbeddedServer) {
     this.database = database;
+    this.topics = new PostgresTopics(database);
     this.#embedded = embedded;
     this.metrics.register("resource", "database", database);
   }
@@ -112,14 +116,20 @@ export class Tallyman implements AsyncDisposable {
     return migrate(this.database, options);
   }
 
-  /** Closes the pool and leaves the embedded server. Safe to call twice. */
+  /** Closes topics and pool, and leaves the embedded server. Safe to call twice. */
   close(): Promise<void> {
-    this.#closed ??= this.database.close().then(() => this.#embedded?.close());
+    this.#closed ??= this.#closeAll();
     return this.#closed;
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
+  }
+
+  async #closeAll(): Promise<void> {
+    await this.topics.close();
+    await this.database.close();
+    await this.#embedded?.close();
   }
 
   async #ready({ migrate = true, check = true }: OpenOptions): Promise<Tallyman> {

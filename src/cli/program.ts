@@ -7,6 +7,7 @@ import { gapsCommand } from "./gaps.ts";
 import { initCommand } from "./init.ts";
 import { migrateCommand } from "./migrate.ts";
 import { runCommand } from "./run.ts";
+import { topicCommand } from "./topic.ts";
 
 const exitCodeHelp = `
 Exit codes: 0 ok, 1 error, 2 usage, 3 not found, 4 batch ended with failures, 5 migration pending,
@@ -45,6 +46,7 @@ export function createProgram(): Command {
     configCommand(),
     gapsCommand(),
     runCommand(),
+    topicCommand(),
   ];
   for (const command of commands) program.addCommand(inherit(command));
   return program;

@@ -5,6 +5,13 @@ import type { DatabaseMetrics } from "./database-metrics.ts";
 import type { CallerClient, Executor, QueryResult } from "./executor.ts";
 import type { SchemaNames } from "./schema-names.ts";
 
+/** What all scopes of one transaction share. */
+interface Life {
+  hasEnded: boolean;
+  /** The latest statement on a client that takes one at a time. */
+  last: Promise<unknown>;
+}
+
 /**
  * An open transaction. A type of its own, so that a pool can't be passed where statements must share
  * a snapshot and a fate: get one from {@link Database.transaction}, or wrap your own client with
@@ -18,14 +25,14 @@ export class Transaction implements Executor {
   readonly #names: SchemaNames;
   readonly #metrics: DatabaseMetrics;
   /** Shared with the scopes that {@link forRun} makes of this transaction. */
-  readonly #life: { hasEnded: boolean };
+  readonly #life: Life;
 
   /** @internal */
   constructor(
     client: CallerClient,
     names: SchemaNames,
     metrics: DatabaseMetrics,
-    life: { hasEnded: boolean } = { hasEnded: false },
+    life: Life = { hasEnded: false, last: Promise.resolve() },
   ) {
     this.#life = life;
     this.#client = client;
@@ -39,7 +46,7 @@ export class Transaction implements Executor {
   ): Promise<QueryResult<Row>> {
     this.#refuseAfterEnd();
     this.#metrics.queried();
-    const result = await this.#client.query(this.#names.rewrite(text), values as unknown[]).catch(raise);
+    const result = await this.#send(this.#names.rewrite(text), values as unknown[]).catch(raise);
     return { rows: result.rows as Row[], rowCount: result.rowCount ?? null };
   }
 
@@ -58,6 +65,14 @@ export class Transaction implements Executor {
   /** The same transaction, for statements on one run's tables. */
   forRun(runSchema: string): Transaction {
     return new Transaction(this.#client, this.#names.forRun(runSchema), this.#metrics, this.#life);
+  }
+
+  /** A caller's client may not take a statement while another runs; there they wait for their turn. */
+  #send(text: string, values: unknown[]): ReturnType<CallerClient["query"]> {
+    if ((this.#client as { pipeline?: boolean }).pipeline) return this.#client.query(text, values);
+    const result = this.#life.last.then(() => this.#client.query(text, values));
+    this.#life.last = result.catch(() => undefined);
+    return result;
   }
 
   /** @internal The connection goes back to the pool: what comes later would land in somebody else's transaction. */

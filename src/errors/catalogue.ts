@@ -262,6 +262,48 @@ export const errorCatalogue = {
     meaning: "A resource binding is not of the form usage:resource?param=value.",
     remedy: "Write for example topic-read:batch-topic?consumerGroup=dummy-indexer.",
   },
+  TOPIC_NOT_FOUND: {
+    status: 404,
+    exit: exitCodes.notFound,
+    meaning: "No topic of this name exists.",
+    remedy: "List the topics with `tallyman topic list`; the first writer or reader makes one.",
+  },
+  TOPIC_GROUP_NOT_FOUND: {
+    status: 404,
+    exit: exitCodes.notFound,
+    meaning: "The topic has no consumer group of this name, or the group was deleted.",
+    remedy: "List the groups with `tallyman topic groups`; the first reader makes one.",
+  },
+  TOPIC_TYPE_MISMATCH: {
+    status: 409,
+    exit: exitCodes.error,
+    meaning: "A topic was opened for another type of message than it holds.",
+    remedy: "Use another topic, or the type that it was made with.",
+  },
+  TOPIC_PAYLOAD_INVALID: {
+    status: 422,
+    exit: exitCodes.error,
+    meaning: "The bytes of a message are not a message of the topic's type.",
+    remedy: "Dead-letter the message and look for the program that sent it.",
+  },
+  STALE_MESSAGE: {
+    status: 409,
+    exit: exitCodes.error,
+    meaning: "A message was settled by a consumer that no longer holds it.",
+    remedy: "Drop what was done with it, or raise claimTimeoutMs, or extend claims while working.",
+  },
+  NATS_UNREACHABLE: {
+    status: 503,
+    exit: exitCodes.error,
+    meaning: "No NATS server with JetStream answers at the given address.",
+    remedy: "Check the address, and that the server runs with JetStream enabled.",
+  },
+  UNSUPPORTED_BY_DRIVER: {
+    status: 400,
+    exit: exitCodes.usage,
+    meaning: "The driver that is in use can't do what was asked.",
+    remedy: "Ask its capabilities first, or use the driver that the message names.",
+  },
 } as const satisfies Record<string, CatalogueEntry>;
 
 /** A stable error code; see {@link errorCatalogue}. */

@@ -85,6 +85,27 @@ const rows = {
   notifications_sent: counter("notifications_sent", "Batch files announced on the topic."),
   notifications_failed: counter("notifications_failed", "Batch files that could not be announced."),
 
+  messages_sent: counter("topic_messages_sent", "Messages stored in a topic."),
+  messages_sent_per_sec: gauge(
+    "topic_messages_sent_per_second",
+    "Messages stored per second in the sliding window.",
+  ),
+  duplicate_sends: counter("topic_duplicate_sends", "Messages not stored because their key was there."),
+  send_errors: counter("topic_send_errors", "Calls of send that failed."),
+  messages_received: counter("topic_messages_received", "Messages handed out to this reader."),
+  messages_received_per_sec: gauge(
+    "topic_messages_received_per_second",
+    "Messages handed out per second in the sliding window.",
+  ),
+  messages_redelivered: counter("topic_messages_redelivered", "Messages handed out not for the first time."),
+  messages_acknowledged: counter("topic_messages_acknowledged", "Messages acknowledged."),
+  messages_handed_back: counter("topic_messages_handed_back", "Messages handed back for another try."),
+  messages_dead_lettered: counter("topic_messages_dead_lettered", "Messages moved to the dead-letter topic."),
+  stale_messages: counter("topic_stale_messages", "Messages settled too late and refused."),
+  empty_polls: counter("topic_empty_polls", "Polls that ended without a message."),
+  claim_errors: counter("topic_claim_errors", "Claims of messages that failed."),
+  ack_errors: counter("topic_ack_errors", "Acknowledgements that failed."),
+
   queries_executed: counter("queries_executed", "Statements sent to the database."),
   queries_per_sec: gauge("queries_per_second", "Statements per second in the sliding window."),
   writes_per_sec: gauge("writes_per_second", "Writing statements per second in the sliding window."),
@@ -133,6 +154,9 @@ const rows = {
     stem: "list_batch_files_latency",
     what: "list batch files or runs",
   }),
+  ...latency({ base: "send_latency", stem: "topic_send_latency", what: "send messages" }),
+  ...latency({ base: "claim_messages_latency", stem: "topic_claim_latency", what: "claim messages" }),
+  ...latency({ base: "ack_latency", stem: "topic_ack_latency", what: "acknowledge messages" }),
   ...latency({ base: "get_metadata_latency", stem: "get_metadata_latency", what: "read metadata" }),
   ...latency({ base: "has_metadata_latency", stem: "has_metadata_latency", what: "look for metadata" }),
 } satisfies Record<string, MetricRow>;

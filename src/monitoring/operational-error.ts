@@ -19,6 +19,9 @@ export const operationalErrorCodes = {
   WRITE_MESSAGE_FAILED: "A message file could not be written.",
   READ_MESSAGE_FAILED: "A message file could not be read, or is damaged.",
   LIST_BATCH_FILES_FAILED: "The storage could not be listed.",
+  TOPIC_SEND_FAILED: "Messages could not be sent to a topic.",
+  TOPIC_CLAIM_FAILED: "A topic could not be asked for messages.",
+  TOPIC_ACK_FAILED: "Messages could not be acknowledged, for another reason than that they are stale.",
   CONNECT_FAILED: "No connection of the pool could be had.",
   COLLECT_FAILED: "A component threw while its metrics were read.",
 } as const;

@@ -9,7 +9,14 @@ export { crashPoint } from "../runtime/index.ts";
 export { Child, type ChildExit, type ChildOptions, startChild } from "./child.ts";
 export { FakeClock } from "./fake-clock.ts";
 export { type ExpectedLog, LogCapture } from "./log-capture.ts";
+export { type NatsCluster, NatsServer, natsProgram, startNatsCluster } from "./nats-server.ts";
 export { type SetupOptions, setup, type TestContext } from "./setup.ts";
 export type { StorageConformanceCase, StorageConformanceContext } from "./storage/conformance-case.ts";
 export { hostileKeys } from "./storage/hostile-keys.ts";
 export { storageConformance } from "./storage/storage-conformance.ts";
+export type {
+  ConformanceCase,
+  TopicConformanceOptions,
+  TopicHarness,
+} from "./topic-conformance/harness.ts";
+export { topicConformance } from "./topic-conformance/topic-conformance.ts";

@@ -1,0 +1,48 @@
+import { JetStreamApiCodes, JetStreamApiError } from "@nats-io/jetstream";
+import { errors } from "@nats-io/transport-node";
+import { backoffMs, sleep } from "../../runtime/index.ts";
+
+const attemptsMax = 12;
+const backoff = { initialMs: 50, maxMs: 2_000, factor: 2, jitter: 0.5 };
+const unavailableStatus = 503;
+
+/** True when a stream, consumer or message is not there. */
+export function isMissing(error: unknown): boolean {
+  if (!(error instanceof JetStreamApiError)) return false;
+  const missing: readonly number[] = [
+    JetStreamApiCodes.ConsumerNotFound,
+    JetStreamApiCodes.StreamNotFound,
+    JetStreamApiCodes.NoMessageFound,
+  ];
+  return missing.includes(error.code);
+}
+
+/** True when another writer was first. */
+export function isWrongSequence(error: unknown): boolean {
+  return error instanceof JetStreamApiError && error.code === JetStreamApiCodes.StreamWrongLastSequence;
+}
+
+/** True for what passes when a cluster has elected a new leader, or a server is back. */
+export function isPassing(error: unknown): boolean {
+  if (error instanceof JetStreamApiError) return error.status === unavailableStatus;
+  if (!(error instanceof Error)) return false;
+  const cause = error.cause ?? error;
+  return (
+    error.name === "JetStreamNotEnabled" ||
+    cause instanceof errors.TimeoutError ||
+    cause instanceof errors.NoRespondersError ||
+    (cause instanceof errors.RequestError && cause.isNoResponders())
+  );
+}
+
+/** Runs an operation that may be repeated, again after each passing failure. */
+export async function persistently<T>(operation: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await operation();
+    } catch (error) {
+      if (attempt >= attemptsMax || !isPassing(error)) throw error;
+      await sleep(backoffMs(attempt, backoff));
+    }
+  }
+}

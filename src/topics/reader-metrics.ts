@@ -1,0 +1,57 @@
+import {
+  Counter,
+  ErrorLog,
+  latencyMetrics,
+  SlidingWindowCounter,
+  TimedOperation,
+} from "../monitoring/index.ts";
+import type { Received } from "./received-message.ts";
+
+/** What a reader tells about itself. */
+export class ReaderMetrics {
+  readonly errors = new ErrorLog();
+  readonly claim = new TimedOperation({
+    code: "TOPIC_CLAIM_FAILED",
+    message: "Failed to claim messages",
+    errors: this.errors,
+  });
+  readonly ack = new TimedOperation({
+    code: "TOPIC_ACK_FAILED",
+    message: "Failed to acknowledge messages",
+    errors: this.errors,
+  });
+  readonly acknowledged = new Counter();
+  readonly handedBack = new Counter();
+  readonly deadLettered = new Counter();
+  readonly stale = new Counter();
+  readonly #received = new Counter();
+  readonly #redelivered = new Counter();
+  readonly #emptyPolls = new Counter();
+  readonly #rate = new SlidingWindowCounter();
+
+  /** Counts what a poll handed out. */
+  received(messages: readonly Received[]): void {
+    if (messages.length === 0) this.#emptyPolls.increment();
+    this.#received.increment(messages.length);
+    this.#rate.recordCount(messages.length);
+    this.#redelivered.increment(messages.filter(({ deliveries }) => deliveries > 1).length);
+  }
+
+  values(): Readonly<Record<string, number>> {
+    return {
+      messages_received: this.#received.value,
+      messages_received_per_sec: this.#rate.getRate(),
+      messages_redelivered: this.#redelivered.value,
+      messages_acknowledged: this.acknowledged.value,
+      messages_handed_back: this.handedBack.value,
+      messages_dead_lettered: this.deadLettered.value,
+      stale_messages: this.stale.value,
+      empty_polls: this.#emptyPolls.value,
+      claim_errors: this.claim.failures.value,
+      ack_errors: this.ack.failures.value,
+      error_count: this.errors.size,
+      ...latencyMetrics("claim_messages_latency", this.claim.latency),
+      ...latencyMetrics("ack_latency", this.ack.latency),
+    };
+  }
+}

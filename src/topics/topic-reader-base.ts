@@ -1,0 +1,152 @@
+import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
+import { validateRunId } from "../database/index.ts";
+import { TallymanError } from "../errors/index.ts";
+import type { OperationalError } from "../monitoring/index.ts";
+import { throwIfAborted } from "../runtime/index.ts";
+import { deadLetterBytes } from "./dead-letter.ts";
+import { ReaderMetrics } from "./reader-metrics.ts";
+import { type Received, ReceivedMessage } from "./received-message.ts";
+import { refuseStale, type Settlement, StaleMessageError } from "./stale-message-error.ts";
+import type { DeadLetterOptions, InTransaction, NackOptions, TopicMessage, TopicReader } from "./topic.ts";
+import { TopicEnd } from "./topic-end.ts";
+import { checkMs, checkPoll, type ResolvedReaderOptions } from "./topic-options.ts";
+
+/** How long a poll may last, and for how many messages it asks. */
+export interface Request {
+  readonly runId: string;
+  readonly max: number;
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal | undefined;
+}
+
+type Messages<Desc extends DescMessage> = readonly TopicMessage<MessageShape<Desc>>[];
+
+/**
+ * What all readers have in common: arguments, the run, decoding, metrics, and the error at the edge for
+ * what the driver reports as stale. A driver receives and settles; each settlement returns the positions
+ * that were still held.
+ */
+export abstract class TopicReaderBase<Desc extends DescMessage>
+  extends TopicEnd
+  implements TopicReader<MessageShape<Desc>>
+{
+  readonly group: string;
+  protected readonly options: ResolvedReaderOptions;
+  protected readonly metrics = new ReaderMetrics();
+  readonly #schema: Desc;
+  #runId: string;
+
+  constructor(schema: Desc, options: ResolvedReaderOptions) {
+    super(options.topic, `The reader of topic ${options.topic} for group ${options.group}`);
+    this.#schema = schema;
+    this.options = options;
+    this.group = options.group;
+    this.#runId = options.runId === undefined ? "" : validateRunId(options.runId);
+  }
+
+  protected abstract receive(request: Request): Promise<Received[]>;
+  protected abstract acknowledge(messages: Messages<Desc>, tx: InTransaction["tx"]): Promise<Set<number>>;
+  protected abstract handBack(
+    message: TopicMessage<unknown>,
+    options: { delayMs: number; error: string | undefined },
+  ): Promise<Set<number>>;
+  protected abstract extendClaims(messages: Messages<Desc>): Promise<Set<number>>;
+  protected abstract moveToDeadLetters(
+    message: TopicMessage<unknown>,
+    letter: Uint8Array,
+    tx: InTransaction["tx"],
+  ): Promise<Set<number>>;
+
+  setSimulationRun(runId: string): void {
+    this.#runId = validateRunId(runId);
+  }
+
+  async poll(timeoutMs: number, signal?: AbortSignal): Promise<TopicMessage<MessageShape<Desc>> | undefined> {
+    const [message] = await this.pollMany(1, timeoutMs, signal);
+    return message;
+  }
+
+  async pollMany(
+    max: number,
+    timeoutMs: number,
+    signal?: AbortSignal,
+  ): Promise<TopicMessage<MessageShape<Desc>>[]> {
+    checkPoll(max, timeoutMs);
+    this.refuseClosed();
+    throwIfAborted(signal);
+    const received = await this.receive({ runId: this.#runId, max, timeoutMs, signal });
+    this.metrics.received(received);
+    return received.map((message) => new ReceivedMessage(this.#schema, message));
+  }
+
+  async ack(messages: TopicMessage<MessageShape<Desc>> | Messages<Desc>, { tx }: InTransaction = {}) {
+    const given = this.#own(messages);
+    if (given.length === 0) return;
+    const settled = await this.metrics.ack.run(this.#details(given), () => this.acknowledge(given, tx));
+    this.metrics.acknowledged.increment(settled.size);
+    this.#refuseStale("ack", given, settled);
+  }
+
+  async nack(message: TopicMessage<MessageShape<Desc>>, { delayMs = 0, error }: NackOptions = {}) {
+    checkMs("delayMs", delayMs, 0);
+    const given = this.#own(message);
+    const settled = await this.handBack(message, { delayMs, error });
+    this.metrics.handedBack.increment(settled.size);
+    this.#refuseStale("nack", given, settled);
+  }
+
+  async extend(messages: TopicMessage<MessageShape<Desc>> | Messages<Desc>) {
+    const given = this.#own(messages);
+    if (given.length === 0) return;
+    this.#refuseStale("extend", given, await this.extendClaims(given));
+  }
+
+  async deadLetter(message: TopicMessage<MessageShape<Desc>>, options: DeadLetterOptions) {
+    const given = this.#own(message);
+    const letter = deadLetterBytes(message, this.#schema.typeName, options);
+    const settled = await this.moveToDeadLetters(message, letter, options.tx);
+    this.metrics.deadLettered.increment(settled.size);
+    this.#refuseStale("dead-letter", given, settled);
+  }
+
+  getMetrics(): Readonly<Record<string, number>> {
+    return this.metrics.values();
+  }
+
+  getErrors(): readonly OperationalError[] {
+    return this.metrics.errors.list();
+  }
+
+  clearErrors(): void {
+    this.metrics.errors.clear();
+  }
+
+  /** As a list in the order of positions, the one order in which rows are locked. */
+  #own(messages: TopicMessage<MessageShape<Desc>> | Messages<Desc>): Messages<Desc> {
+    this.refuseClosed();
+    const list = Array.isArray(messages)
+      ? (messages as Messages<Desc>)
+      : [messages as TopicMessage<MessageShape<Desc>>];
+    const foreign = list.find(({ topic, group }) => topic !== this.topic || group !== this.group);
+    if (foreign) {
+      throw new TallymanError(
+        "INVALID_OPTION",
+        `Message ${foreign.position} belongs to topic ${foreign.topic} and group ${foreign.group}, not to this reader of ${this.topic} for ${this.group}.`,
+      );
+    }
+    return list.toSorted((a, b) => a.position - b.position);
+  }
+
+  #refuseStale(settlement: Settlement, given: Messages<Desc>, settled: Set<number>): void {
+    try {
+      refuseStale(settlement, given, settled);
+    } catch (error) {
+      if (error instanceof StaleMessageError) this.metrics.stale.increment(error.messages.length);
+      throw error;
+    }
+  }
+
+  #details(messages: Messages<Desc>): string {
+    return `Topic: ${this.topic}, group: ${this.group}, messages: ${messages.length}`;
+  }
+}

@@ -1,0 +1,99 @@
+import { type DescMessage, type MessageShape, toBinary } from "@bufbuild/protobuf";
+import { validateRunId } from "../database/index.ts";
+import {
+  Counter,
+  ErrorLog,
+  latencyMetrics,
+  type OperationalError,
+  SlidingWindowCounter,
+  TimedOperation,
+} from "../monitoring/index.ts";
+import type { InTransaction, Outgoing, SendOptions, SendOutcome, TopicWriter } from "./topic.ts";
+import { TopicEnd } from "./topic-end.ts";
+
+/** Messages as a driver stores them. */
+export interface EncodedBatch {
+  /** Empty without a run. */
+  readonly runId: string;
+  readonly keys: readonly (string | null)[];
+  readonly payloads: readonly Uint8Array[];
+}
+
+/** What all writers have in common: encoding, the run, metrics. A driver stores. */
+export abstract class TopicWriterBase<Desc extends DescMessage>
+  extends TopicEnd
+  implements TopicWriter<MessageShape<Desc>>
+{
+  readonly #schema: Desc;
+  readonly #errors = new ErrorLog();
+  readonly #send = new TimedOperation({
+    code: "TOPIC_SEND_FAILED",
+    message: "Failed to send to topic",
+    errors: this.#errors,
+  });
+  readonly #sent = new Counter();
+  readonly #duplicates = new Counter();
+  readonly #rate = new SlidingWindowCounter();
+  #runId: string;
+
+  constructor(schema: Desc, topic: string, runId: string | undefined) {
+    super(topic, `The writer of topic ${topic}`);
+    this.#schema = schema;
+    this.#runId = runId === undefined ? "" : validateRunId(runId);
+  }
+
+  /** Stores the messages and says of each whether it was stored. */
+  protected abstract store(batch: EncodedBatch, tx: InTransaction["tx"]): Promise<SendOutcome[]>;
+
+  setSimulationRun(runId: string): void {
+    this.#runId = validateRunId(runId);
+  }
+
+  async send(message: MessageShape<Desc>, { key, tx }: SendOptions = {}): Promise<SendOutcome> {
+    const outgoing = key === undefined ? { message } : { message, key };
+    const [outcome = "sent"] = await this.sendMany([outgoing], tx && { tx });
+    return outcome;
+  }
+
+  async sendMany(
+    messages: readonly Outgoing<MessageShape<Desc>>[],
+    { tx }: InTransaction = {},
+  ): Promise<SendOutcome[]> {
+    this.refuseClosed();
+    if (messages.length === 0) return [];
+    const batch = {
+      runId: this.#runId,
+      keys: messages.map(({ key }) => key ?? null),
+      payloads: messages.map(({ message }) => toBinary(this.#schema, message)),
+    };
+    const outcomes = await this.#send.run(`Topic: ${this.topic}`, () => this.store(batch, tx));
+    this.#count(outcomes);
+    return outcomes;
+  }
+
+  getMetrics(): Readonly<Record<string, number>> {
+    return {
+      messages_sent: this.#sent.value,
+      messages_sent_per_sec: this.#rate.getRate(),
+      duplicate_sends: this.#duplicates.value,
+      send_errors: this.#send.failures.value,
+      error_count: this.#errors.size,
+      ...latencyMetrics("send_latency", this.#send.latency),
+    };
+  }
+
+  getErrors(): readonly OperationalError[] {
+    return this.#errors.list();
+  }
+
+  clearErrors(): void {
+    this.#errors.clear();
+  }
+
+  #count(outcomes: readonly SendOutcome[]): void {
+    const sent = outcomes.filter((outcome) => outcome === "sent").length;
+    this.#sent.increment(sent);
+    this.#rate.recordCount(sent);
+    this.#duplicates.increment(outcomes.length - sent);
+  }
+}
