@@ -15,7 +15,7 @@ import { configureLogging } from "../src/runtime/index.ts";
 import { NatsServer, natsProgram } from "../src/testing/index.ts";
 import { NatsTopics, PostgresTopics } from "../src/topics/index.ts";
 import { type Connect, consumeRate, group, publishRate, topic } from "./topics/load.ts";
-import { pgbenchProgram, pgbenchRate, type Target } from "./topics/pgbench.ts";
+import { pgbenchRate, type Target } from "./topics/pgbench.ts";
 
 const { values: flags } = parseArgs({
   options: {
@@ -115,9 +115,8 @@ async function sample(server: EmbeddedServer, what: Row["what"], clients: number
   const ours = what === "publish" ? publishRate : consumeRate;
   const theirs = what === "publish" ? "publish" : "consume";
   const postgres = await onDatabase(server, fill, (_, connect) => ours(connect, clients, seconds));
-  const pgbench = pgbenchProgram
-    ? await onDatabase(server, fill, (target) => pgbenchRate(theirs, target, { clients, seconds }))
-    : null;
+  const limit = (target: Target) => pgbenchRate(theirs, target, { clients, seconds });
+  const pgbench = (await onDatabase(server, fill, limit)) ?? null;
   const jetstream = await onNats(what, clients);
   return { what, clients, postgres, pgbench, ratio: pgbench && postgres / pgbench, jetstream };
 }

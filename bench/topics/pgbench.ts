@@ -1,46 +1,18 @@
 /** The same statements through pgbench: what the server and a C client can do. */
-import { execFile } from "node:child_process";
-import { existsSync } from "node:fs";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { promisify } from "node:util";
-import type { Executor, Transaction } from "../../src/database/index.ts";
 import { claim } from "../../src/topics/sql/claim.ts";
 import { publish } from "../../src/topics/sql/publish.ts";
 import { acknowledge } from "../../src/topics/sql/settle.ts";
 import { lockGroupsShared } from "../../src/topics/sql/topic.ts";
+import { pgbenchRate as runPgbench, textOf, withValues } from "../harness/pgbench.ts";
 import { batchSize, payloadBytes } from "./load.ts";
 
-const programs = ["/usr/lib/postgresql/15/bin/pgbench", "/usr/bin/pgbench"];
 const claimTimeoutMs = 300_000;
 
-/** The installed pgbench; undefined when there is none. */
-export const pgbenchProgram = programs.find((program) => existsSync(program));
-
+/** A topic and a group of it. */
 export interface Target {
   readonly url: string;
   readonly topicId: number;
   readonly groupId: number;
-}
-
-/** The text that a statement function sends. */
-async function textOf(run: (executor: Transaction) => Promise<unknown>): Promise<string> {
-  let sent = "";
-  const recorder: Executor = {
-    query: async (text) => {
-      sent = text;
-      return { rows: [], rowCount: 0 };
-    },
-  };
-  await run(recorder as Transaction);
-  return sent;
-}
-
-/** Puts SQL in place of $1, $2, … */
-function withValues(text: string, values: readonly string[]): string {
-  const filled = text.replaceAll(/\$(\d+)/g, (_, number: string) => `(${values[Number(number) - 1]})`);
-  return filled.replaceAll(/\s+/g, " ").trim();
 }
 
 async function publishScript({ topicId }: Target): Promise<string> {
@@ -94,21 +66,8 @@ export async function pgbenchRate(
   what: "publish" | "consume",
   target: Target,
   { clients, seconds }: { clients: number; seconds: number },
-): Promise<number> {
-  const folder = await mkdtemp(join(tmpdir(), "tallyman-pgbench-"));
-  try {
-    const script = join(folder, "script.sql");
-    await writeFile(script, await (what === "publish" ? publishScript : consumeScript)(target));
-    const args = ["-n", "-M", "extended", "-f", script, "-c", `${clients}`, "-j", "2", "-T", `${seconds}`];
-    const url = new URL(target.url);
-    const env = { ...process.env, PGPASSWORD: decodeURIComponent(url.password) };
-    url.password = "";
-    const { stdout } = await promisify(execFile)(pgbenchProgram ?? "pgbench", [...args, url.toString()], {
-      env,
-    });
-    const tps = Number(/tps = ([\d.]+)/.exec(stdout)?.[1]);
-    return tps * batchSize;
-  } finally {
-    await rm(folder, { recursive: true });
-  }
+): Promise<number | undefined> {
+  const script = await (what === "publish" ? publishScript : consumeScript)(target);
+  const tps = await runPgbench({ url: target.url, script, clients, seconds });
+  return tps === undefined ? undefined : tps * batchSize;
 }
