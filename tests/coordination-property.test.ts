@@ -161,7 +161,8 @@ describe("any interleaving of announcements, claims, ends, crashes, expiries and
     );
   });
 
-  it(`does the same on PostgreSQL as on the model (${databaseCases} cases)`, async () => {
+  const timeout = 60_000 + databaseCases * 500;
+  it(`does the same on PostgreSQL as on the model (${databaseCases} cases)`, { timeout }, async () => {
     await using t = await setup();
     await fc.assert(
       fc.asyncProperty(filesArbitrary, stepsArbitrary, async (files, steps) => {

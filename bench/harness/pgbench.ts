@@ -10,7 +10,7 @@ import type { Executor, Transaction } from "../../src/database/index.ts";
 const programs = ["/usr/lib/postgresql/15/bin/pgbench", "/usr/bin/pgbench"];
 
 /** The installed pgbench; undefined when there is none. */
-export const pgbenchProgram = programs.find((program) => existsSync(program));
+const pgbenchProgram = programs.find((program) => existsSync(program));
 
 /** The text that a statement function of ours sends. */
 export async function textOf(run: (executor: Transaction) => Promise<unknown>): Promise<string> {
