@@ -1,3 +1,4 @@
+import { CommandBus } from "../commands/index.ts";
 import {
   Database,
   type DatabaseOptions,
@@ -44,6 +45,7 @@ export interface EmbeddedOptions extends EmbeddedServerOptions, OpenOptions {
 export class Tallyman implements AsyncDisposable {
   readonly database: Database;
   readonly #embedded: EmbeddedServer | undefined;
+  #commands: CommandBus | undefined;
   #closed: Promise<void> | undefined;
 
   private constructor(database: Database, embedded?: EmbeddedServer) {
@@ -97,6 +99,12 @@ export class Tallyman implements AsyncDisposable {
     return Tallyman.connect({ database: { url: config.url, schema, poolMax, ...listen }, ...options });
   }
 
+  /** The command bus: send commands, follow batches, repair failures. */
+  get commands(): CommandBus {
+    this.#commands ??= new CommandBus(this.database);
+    return this.#commands;
+  }
+
   /** The folder of the embedded server; undefined on a server of your own. */
   get embeddedFolder(): string | undefined {
     return this.#embedded?.folder;
@@ -109,12 +117,18 @@ export class Tallyman implements AsyncDisposable {
 
   /** Closes the pool and leaves the embedded server. Safe to call twice. */
   close(): Promise<void> {
-    this.#closed ??= this.database.close().then(() => this.#embedded?.close());
+    this.#closed ??= this.#close();
     return this.#closed;
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
+  }
+
+  async #close(): Promise<void> {
+    await this.#commands?.close();
+    await this.database.close();
+    await this.#embedded?.close();
   }
 
   async #ready({ migrate = true, check = true }: OpenOptions): Promise<Tallyman> {
