@@ -383,26 +383,31 @@ BEGIN
   IF tokens IS NULL THEN
     RETURN;
   END IF;
+  reclaimed := 0;
+  completed_batches := '{}';
   SELECT array_agg(e.id), array_agg(e.lease_token), array_agg(e.lost_leases + 1 >= p_lost_leases_max)
   INTO ids, lost, given_up FROM (
     SELECT c.id, c.lease_token, c.lost_leases FROM tallyman.command_bus_command c
     WHERE c.id IN (SELECT unnest(l.command_ids) FROM tallyman.command_bus_lease l WHERE l.lease_token = ANY (tokens))
       AND c.status = 'IN_PROGRESS' AND c.lease_token = ANY (tokens)
     ORDER BY c.id FOR UPDATE SKIP LOCKED) e;
-  SELECT s.* INTO result FROM tallyman.command_bus_settle(ids,
-    array_fill('IN_PROGRESS'::text, ARRAY[cardinality(ids)]), lost,
-    ARRAY(SELECT CASE WHEN g THEN 'IN_TROUBLESHOOTING_QUEUE' ELSE 'LOST' END FROM unnest(given_up) g),
-    ARRAY(SELECT CASE WHEN g THEN 'MOVED_TO_TSQ' ELSE 'LEASE_LOST' END FROM unnest(given_up) g),
-    array_fill(0, ARRAY[cardinality(ids)]), NULL, NULL,
-    ARRAY(SELECT CASE WHEN g THEN 'WORKER_LOST' END FROM unnest(given_up) g),
-    ARRAY(SELECT CASE WHEN g THEN format('The worker was lost %s times while it held this command.', p_lost_leases_max) END
-          FROM unnest(given_up) g),
-    ARRAY(SELECT CASE WHEN g THEN 'WORKER_LOST' END FROM unnest(given_up) g), NULL) s
-  WHERE ids IS NOT NULL;
+  IF ids IS NOT NULL THEN
+    SELECT s.* INTO result FROM tallyman.command_bus_settle(ids,
+      array_fill('IN_PROGRESS'::text, ARRAY[cardinality(ids)]), lost,
+      ARRAY(SELECT CASE WHEN g THEN 'IN_TROUBLESHOOTING_QUEUE' ELSE 'LOST' END FROM unnest(given_up) g),
+      ARRAY(SELECT CASE WHEN g THEN 'MOVED_TO_TSQ' ELSE 'LEASE_LOST' END FROM unnest(given_up) g),
+      array_fill(0, ARRAY[cardinality(ids)]), NULL, NULL,
+      ARRAY(SELECT CASE WHEN g THEN 'WORKER_LOST' END FROM unnest(given_up) g),
+      ARRAY(SELECT CASE WHEN g THEN format('The worker was lost %s times while it held this command.', p_lost_leases_max) END
+            FROM unnest(given_up) g),
+      ARRAY(SELECT CASE WHEN g THEN 'WORKER_LOST' END FROM unnest(given_up) g), NULL) s;
+    reclaimed := cardinality(result.settled);
+    completed_batches := result.completed_batches;
+  END IF;
   DELETE FROM tallyman.command_bus_lease l WHERE l.lease_token = ANY (tokens) AND NOT EXISTS (
     SELECT FROM tallyman.command_bus_command c
     WHERE c.id = ANY (l.command_ids) AND c.status = 'IN_PROGRESS' AND c.lease_token = l.lease_token);
-  RETURN QUERY SELECT coalesce(cardinality(result.settled), 0), coalesce(result.completed_batches, '{}');
+  RETURN NEXT;
 END $$;
 
 -- Cancels commands of a batch that nobody has begun, the next p_limit of them after p_after.

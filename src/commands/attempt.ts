@@ -1,6 +1,6 @@
 import type { Database, Transaction } from "../database/index.ts";
 import { TallymanError } from "../errors/index.ts";
-import { crashPoint } from "../runtime/index.ts";
+import { crashPoint, type Deferred, deferred } from "../runtime/index.ts";
 import type { CommandContext } from "./command-handler.ts";
 import { markOutage } from "./failure.ts";
 import type { Leases } from "./leases.ts";
@@ -24,7 +24,7 @@ export class Attempt implements CommandContext {
   #controller: AbortController | undefined;
   #timer: NodeJS.Timeout | undefined;
   #unsubscribe: (() => void) | undefined;
-  #rejectTimeout: ((error: Error) => void) | undefined;
+  #timeout: Deferred<never> | undefined;
   #hasTransaction = false;
   /** What the command's own transaction did, once it has committed. */
   settled: Settled | undefined;
@@ -53,16 +53,16 @@ export class Attempt implements CommandContext {
   }
 
   /** The handler's outcome, or TIMED_OUT; then its signal is aborted, and whatever it still does is in vain. */
-  async race<T>(handler: T | PromiseLike<T>): Promise<T> {
-    if (!isPromise(handler)) return handler;
-    const timeout = new Promise<never>((_resolve, reject) => {
-      this.#rejectTimeout = reject;
-    });
+  async run<T>(handler: () => T | PromiseLike<T>): Promise<T> {
+    const timeout = deferred<never>();
+    this.#timeout = timeout;
     this.#startTimer(this.#host.handlerTimeoutMs);
     try {
-      return await Promise.race([handler, timeout]);
+      const result = handler();
+      return isPromise(result) ? await Promise.race([result, timeout.promise]) : result;
     } finally {
       clearTimeout(this.#timer);
+      this.#timeout = undefined;
     }
   }
 
@@ -72,7 +72,7 @@ export class Attempt implements CommandContext {
 
   async extend(ms = this.#host.handlerTimeoutMs): Promise<void> {
     if (!this.#host.leases.isHeld(this.#claimed.leaseToken)) throw this.#leaseLost();
-    if (this.#rejectTimeout) this.#startTimer(ms);
+    if (this.#timeout) this.#startTimer(ms);
   }
 
   async transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
@@ -124,7 +124,7 @@ export class Attempt implements CommandContext {
         details: { commandId: this.#claimed.commandId, ms },
       });
       this.abort(error);
-      this.#rejectTimeout?.(error);
+      this.#timeout?.reject(error);
     }, ms);
   }
 

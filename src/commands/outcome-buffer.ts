@@ -53,6 +53,8 @@ export class OutcomeBuffer {
 
   async #flush(group: readonly Settlement[]): Promise<(boolean | Error)[]> {
     crashPoint("commands.outcomes.before-flush");
+    // A worker that lost a command and got it again may have two outcomes for it; only one can count.
+    if (new Set(group.map(({ id }) => id)).size < group.length) return this.#flushSingly(group);
     try {
       const settled = await this.#settleUntilAnswered(group);
       crashPoint("commands.outcomes.after-flush");

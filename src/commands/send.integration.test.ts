@@ -63,7 +63,7 @@ describe("send", () => {
     expect(new Set(ids).size).toBe(20_000);
     expect(await countRows(t.database)).toEqual({ commands: 20_000, batches: 0, audit: 20_000 });
     const { rows } = await t.database.query<{ id: string }>(
-      "SELECT command_id AS id FROM tallyman.command_bus_command ORDER BY id",
+      "SELECT c.command_id AS id FROM tallyman.command_bus_command c ORDER BY c.id",
     );
     expect(rows.map(({ id }) => id)).toEqual(ids);
     await expect(

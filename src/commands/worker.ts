@@ -237,7 +237,8 @@ export class Worker extends Service implements Monitorable {
   async #outcomeOf(claimed: ClaimedRow, attempt: Attempt): Promise<Settlement | undefined> {
     try {
       const handler = this.#handlerOf(claimed);
-      const result = await attempt.race(handler(await this.#received(claimed), attempt));
+      const received = await this.#received(claimed);
+      const result = await attempt.run(() => handler(received, attempt));
       return attempt.settled ? undefined : completion(claimed, result);
     } catch (error) {
       if (attempt.settled) {
