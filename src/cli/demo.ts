@@ -2,6 +2,8 @@ import { once } from "node:events";
 import { Command } from "commander";
 import { doctor, Tallyman } from "../app/index.ts";
 import { exitCodes } from "../errors/index.ts";
+import { commandsDemo } from "./demo/commands-demo.ts";
+import type { DemoPart } from "./demo/demo-part.ts";
 import { describeDiagnosis } from "./doctor.ts";
 import { openConfig } from "./open.ts";
 import { type GlobalOptions, printResult, printStep } from "./output.ts";
@@ -10,10 +12,15 @@ interface Options extends GlobalOptions {
   readonly keep?: boolean;
 }
 
+type RunPart = (tallyman: Tallyman, say: (text: string) => void) => Promise<DemoPart>;
+
+/** What the demo shows, in this order; each under its own name in the JSON. */
+const parts: Readonly<Record<string, RunPart>> = { commands: commandsDemo };
+
 /** `tallyman demo`: shows the main job from nothing to a checked result. */
 export function demoCommand(): Command {
   return new Command("demo")
-    .description("see it work: database up, migrated and checked; everything accounted for")
+    .description("see it work: a batch with failures and their repair; everything accounted for")
     .option("--keep", "stay up until Ctrl+C, so that other commands can look around")
     .addHelpText(
       "after",
@@ -28,13 +35,26 @@ export function demoCommand(): Command {
         config.database.url ? "Connecting to your PostgreSQL …" : "Starting the embedded PostgreSQL …",
       );
       await using tallyman = await Tallyman.open(config.database);
+      const shown = await runParts(tallyman, (text) => printStep(options, text));
       const diagnosis = await doctor(tallyman);
       const seconds = (performance.now() - startedMs) / 1000;
-      const summary = { success: diagnosis.healthy, seconds: Number(seconds.toFixed(2)), doctor: diagnosis };
-      printResult(options, summary, `${describeDiagnosis(diagnosis)}\n\nReady in ${seconds.toFixed(1)} s.`);
-      if (!diagnosis.healthy) process.exitCode = exitCodes.error;
+      const success = diagnosis.healthy && Object.values(shown).every((part) => part.success);
+      const data = Object.fromEntries(Object.entries(shown).map(([name, part]) => [name, part.data]));
+      const summary = { success, seconds: Number(seconds.toFixed(2)), ...data, doctor: diagnosis };
+      const lines = Object.values(shown).map(({ text }) => text);
+      const text = [describeDiagnosis(diagnosis), "", ...lines, `Done in ${seconds.toFixed(1)} s.`].join(
+        "\n",
+      );
+      printResult(options, summary, text);
+      if (!success) process.exitCode = exitCodes.error;
       if (options.keep) await untilInterrupted(options);
     });
+}
+
+async function runParts(tallyman: Tallyman, say: (text: string) => void): Promise<Record<string, DemoPart>> {
+  const shown: Record<string, DemoPart> = {};
+  for (const [name, run] of Object.entries(parts)) shown[name] = await run(tallyman, say);
+  return shown;
 }
 
 async function untilInterrupted(options: Options): Promise<void> {

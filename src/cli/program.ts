@@ -1,10 +1,14 @@
 import { readFileSync } from "node:fs";
 import { Command } from "commander";
+import { batchCommand } from "./batch.ts";
 import { configCommand } from "./config.ts";
 import { demoCommand } from "./demo.ts";
 import { doctorCommand } from "./doctor.ts";
 import { initCommand } from "./init.ts";
 import { migrateCommand } from "./migrate.ts";
+import { sendCommand } from "./send.ts";
+import { tsqCommand } from "./tsq.ts";
+import { workerCommand } from "./worker.ts";
 
 const exitCodeHelp = `
 Exit codes: 0 ok, 1 error, 2 usage, 3 not found, 4 batch ended with failures, 5 migration pending,
@@ -35,7 +39,17 @@ export function createProgram(): Command {
     .addHelpText("after", exitCodeHelp)
     .showHelpAfterError("(add --help for more)")
     .exitOverride();
-  const commands = [demoCommand(), initCommand(), migrateCommand(), doctorCommand(), configCommand()];
+  const commands = [
+    demoCommand(),
+    initCommand(),
+    migrateCommand(),
+    doctorCommand(),
+    sendCommand(),
+    batchCommand(),
+    tsqCommand(),
+    workerCommand(),
+    configCommand(),
+  ];
   for (const command of commands) program.addCommand(inherit(command));
   return program;
 }

@@ -13,6 +13,7 @@ import { Maintenance, type Pruned, type RetentionOptions } from "./maintenance.t
 import { ReplyQueue } from "./reply-queue.ts";
 import { type SerializedCommand, serializeCommand } from "./serialize.ts";
 import { type AuditEvent, selectAudit, selectBatchHistory, selectHistory } from "./sql/audit.ts";
+import { selectBatchesById } from "./sql/batch.ts";
 import { selectCommand, setPaused } from "./sql/command.ts";
 import { enqueueChunkMax } from "./sql/enqueue.ts";
 import { type BusStats, type Miscount, recountBatches, selectStats } from "./sql/recount.ts";
@@ -198,6 +199,13 @@ export class CommandBus implements AsyncDisposable {
   /** A batch of this domain, or null. */
   getBatch(domain: string, batchId: string): Promise<BatchMetadata | null> {
     return this.#batches.get(domain, batchId);
+  }
+
+  /** A batch of any domain, or null: for tools that were given nothing but the id. */
+  async findBatch(batchId: string): Promise<BatchMetadata | null> {
+    refuseBadUuid("batchId", batchId);
+    const [batch = null] = await selectBatchesById(this.database, [batchId]);
+    return batch;
   }
 
   /** Batches of a domain, newest first. */
