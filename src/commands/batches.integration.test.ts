@@ -223,6 +223,19 @@ describe("batch counters", () => {
     expect(await bus.recount()).toEqual({ batches: 30, miscounts: [] });
   });
 
+  it("locks batches in one order, so that groups which share them never deadlock", async () => {
+    await using t = await setup();
+    const bus = openBus(t);
+    const batchIds = await Promise.all(Array.from({ length: 20 }, () => bus.createBatch("d", commands(1))));
+    const database = await t.connect({ poolMax: 8 });
+    const zeros = batchIds.map(() => 0);
+    const count = (ids: readonly string[]) =>
+      database.query("SELECT tallyman.command_bus_count($1::uuid[], $2, $2, $2, $2)", [ids, zeros]);
+    const orders = Array.from({ length: 200 }, (_, i) => (i % 2 === 0 ? batchIds : batchIds.toReversed()));
+    const outcomes = await Promise.allSettled(orders.map(count));
+    expect(outcomes.filter(({ status }) => status === "rejected")).toEqual([]);
+  });
+
   it("finds a wrong counter by recount", async () => {
     await using t = await setup();
     const bus = openBus(t);
@@ -254,7 +267,7 @@ describe("completion", () => {
     expect(calls).toBe(1);
   });
 
-  it("has the callback in place before the batch can be seen", async () => {
+  it("calls back even when the batch was finished before createBatch returned", async () => {
     await using t = await setup();
     const bus = openBus(t);
     const worker = await startWorker(t, bus, { T: () => 1 });
