@@ -8,6 +8,7 @@ import {
   untilFinished,
   untilStatus,
 } from "../../tests/kit/commands.ts";
+import type { Transaction } from "../database/index.ts";
 import { deferred } from "../runtime/index.ts";
 import { setup } from "../testing/index.ts";
 import {
@@ -18,6 +19,8 @@ import {
   DuplicateCommandError,
   PermanentError,
 } from "./index.ts";
+import { type ClaimedRow, claimCommands } from "./sql/claim.ts";
+import { type Settled, settleCommands } from "./sql/settle.ts";
 
 async function batchEvents(bus: CommandBus, batchId: string): Promise<string[]> {
   return (await bus.batchHistory("d", batchId)).map(({ eventType }) => eventType);
@@ -221,6 +224,27 @@ describe("batch counters", () => {
       expect(await batchEvents(bus, batchId)).toEqual(["BATCH_STARTED", "BATCH_COMPLETED"]);
     }
     expect(await bus.recount()).toEqual({ batches: 30, miscounts: [] });
+  });
+
+  it("completes the batch when its last two commands end at the same moment", async () => {
+    await using t = await setup();
+    const bus = openBus(t);
+    const batchId = await bus.createBatch("d", commands(2));
+    const request = { domain: "d", limit: 2, leaseMs: 60_000, worker: "w", endedLeases: [] };
+    const [first, second] = await claimCommands(t.database, request);
+    const complete = (tx: Transaction, claimed?: ClaimedRow) =>
+      settleCommands(tx, [{ id: claimed?.id ?? 0, from: "IN_PROGRESS", outcome: "COMPLETED" }]);
+    let waiting: Promise<Settled> | undefined;
+    await t.database.transaction(async (tx) => {
+      expect((await complete(tx, first)).completedBatches).toEqual([]);
+      // The second one counts now, too, and waits for the batch's row until the first has committed.
+      waiting = t.database.transaction((other) => complete(other, second));
+      const blocked =
+        "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()";
+      await expect.poll(async () => (await t.database.query(blocked)).rows.length).toBe(1);
+    });
+    expect((await waiting)?.completedBatches).toEqual([batchId]);
+    expect(await untilFinished(bus, batchId)).toMatchObject({ status: "COMPLETED", completedCount: 2 });
   });
 
   it("locks batches in one order, so that groups which share them never deadlock", async () => {
