@@ -254,7 +254,8 @@ describe("Worker", () => {
 
   it("refuses an outcome of another lease, whatever it says", async () => {
     await using t = await setup();
-    const bus = openBus(t);
+    // Without hints, so that the worker does not take the command again by itself.
+    const bus = openBus(t, await t.connect({ listenUrl: null }));
     const finish = deferred();
     const started = deferred();
     const batchId = await bus.createBatch("d", commands(1));
