@@ -61,7 +61,7 @@ CREATE TABLE tallyman.command_bus_command (
   error_code character varying(255),
   error_message text,
   error_signature character varying(255),
-  CONSTRAINT command_bus_command_batch_id_fkey FOREIGN KEY (batch_id) REFERENCES command_bus_batch(batch_id),
+  CONSTRAINT command_bus_command_batch_id_fkey FOREIGN KEY (batch_id) REFERENCES tallyman.command_bus_batch(batch_id),
   CONSTRAINT command_bus_command_command_id_key UNIQUE (domain, command_id),
   CONSTRAINT command_bus_command_pkey PRIMARY KEY (id),
   CONSTRAINT valid_status CHECK (((status)::text = ANY ((ARRAY['PENDING'::character varying, 'IN_PROGRESS'::character varying, 'COMPLETED'::character varying, 'FAILED'::character varying, 'CANCELED'::character varying, 'IN_TROUBLESHOOTING_QUEUE'::character varying])::text[])))

@@ -1,9 +1,9 @@
 import { existsSync } from "node:fs";
-import { chmod, mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { chmod, mkdir, readFile, rm, utimes, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { Database, EmbeddedServer } from "../src/database/index.ts";
+import { Database, EmbeddedServer, freePort } from "../src/database/index.ts";
 import { setup, startChild } from "../src/testing/index.ts";
 
 const attachScript = new URL("./children/attach.child.ts", import.meta.url);
@@ -78,7 +78,11 @@ describe("embedded server", () => {
       "EMBEDDED_VERSION_MISMATCH",
       (folder: string) => writeFile(join(folder, "data", "PG_VERSION"), "14\n"),
     ],
-    ["without its password", "EMBEDDED_FOLDER_DAMAGED", (folder: string) => rm(join(folder, "password"))],
+    [
+      "without its password",
+      "EMBEDDED_FOLDER_DAMAGED",
+      (folder: string) => rm(join(folder, "data", "tallyman.password")),
+    ],
   ])("says that the folder is %s", async (_what, code, spoil) => {
     await using t = await setup();
     const folder = join(await t.temporaryFolder(), "postgres");
@@ -111,6 +115,49 @@ describe("embedded server", () => {
       details: { port },
     });
     other.close();
+  });
+
+  it("is followed to another port by the pools and listeners of those attached", async () => {
+    await using t = await setup();
+    t.logs.expectLog({
+      logger: "database.embedded",
+      level: "warn",
+      message: "Lost the embedded PostgreSQL, attaching again",
+    });
+    const folder = join(await t.temporaryFolder(), "postgres");
+    const server = t.use(await EmbeddedServer.attach({ folder }));
+    const database = t.use(await Database.connect({ url: server.url() }, server));
+    const hints: string[] = [];
+    database.listener.subscribe("work", (payload) => hints.push(payload));
+    await expect.poll(() => hints.length).toBe(1);
+    const oldPort = server.port;
+    await writeFile(join(folder, "port"), String(await freePort()));
+    process.kill(await postmasterPid(folder), "SIGKILL");
+    await expect.poll(() => server.port, { timeout: 30_000 }).not.toBe(oldPort);
+    const answer = () => database.query("SELECT 1 AS n").catch(() => undefined);
+    await expect.poll(answer, { timeout: 30_000 }).toMatchObject({ rows: [{ n: 1 }] });
+    await expect.poll(() => hints.length, { timeout: 30_000 }).toBe(2);
+  });
+
+  it("starts in folders with spaces, quotes and what a shell would run", async () => {
+    await using t = await setup();
+    const parent = await t.temporaryFolder();
+    const folder = join(parent, 'it\'s a "$HOME" `touch PWNED` ünïcode');
+    await (await EmbeddedServer.attach({ folder })).close();
+    expect(existsSync(join(folder, "PWNED"))).toBe(false);
+    const hostile = EmbeddedServer.attach({ folder, settings: { work_mem: "4MB; touch PWNED" } });
+    await expect(hostile).rejects.toMatchObject({ code: "INVALID_OPTION" });
+  });
+
+  it("starts although a pid file was left whose number is another program's now", async () => {
+    await using t = await setup();
+    const folder = join(await t.temporaryFolder(), "postgres");
+    await (await EmbeddedServer.attach({ folder })).close();
+    const pidFile = join(folder, "data", "postmaster.pid");
+    await writeFile(pidFile, `${process.pid}\n${folder}\n1\n5432\n\n127.0.0.1\n`);
+    const longAgo = new Date(Date.now() - 60_000);
+    await utimes(pidFile, longAgo, longAgo);
+    await (await EmbeddedServer.attach({ folder })).close();
   });
 
   it.skipIf(!isRoot)("serves root from a home that the server's user can't enter (needs root)", async () => {

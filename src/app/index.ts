@@ -6,6 +6,7 @@
  * `doctor/` examines what was opened.
  */
 export * from "./config/index.ts";
-export { type Diagnosis, doctor } from "./doctor/doctor.ts";
+export { type Diagnosis, diagnoseFailure, doctor } from "./doctor/doctor.ts";
 export type { Finding } from "./doctor/finding.ts";
+export { type OpenStorageOptions, openConfiguredStorage } from "./storage.ts";
 export { type ConnectOptions, type EmbeddedOptions, type OpenOptions, Tallyman } from "./tallyman.ts";

@@ -8,6 +8,7 @@ import {
   migrate,
 } from "../database/index.ts";
 import { TallymanError } from "../errors/index.ts";
+import { MetricsRegistry } from "../monitoring/index.ts";
 import type { DatabaseConfig } from "./config/index.ts";
 
 /** What to do about missing migrations when Tallyman is opened. */
@@ -44,6 +45,8 @@ export interface EmbeddedOptions extends EmbeddedServerOptions, OpenOptions {
  */
 export class Tallyman implements AsyncDisposable {
   readonly database: Database;
+  /** Everything of this process that can be watched. */
+  readonly metrics: MetricsRegistry = new MetricsRegistry();
   readonly #embedded: EmbeddedServer | undefined;
   #commands: CommandBus | undefined;
   #closed: Promise<void> | undefined;
@@ -51,6 +54,7 @@ export class Tallyman implements AsyncDisposable {
   private constructor(database: Database, embedded?: EmbeddedServer) {
     this.database = database;
     this.#embedded = embedded;
+    this.metrics.register("resource", "database", database);
   }
 
   /**
@@ -60,11 +64,12 @@ export class Tallyman implements AsyncDisposable {
    * DATABASE_TOO_NEW, or MIGRATION_PENDING with `migrate: false`
    * @example
    * ```ts
-   * await using tallyman = await Tallyman.connect({ database: process.env.DATABASE_URL });
+   * await using tallyman = await Tallyman.connect({ database: "postgres://localhost/app" });
    * ```
    */
   static async connect(options: ConnectOptions): Promise<Tallyman> {
-    const pool = typeof options.database === "string" ? { url: options.database } : options.database;
+    const given = options.database as string | DatabaseOptions | undefined;
+    const pool = typeof given === "object" ? given : { url: given ?? "" };
     const tallyman = new Tallyman(await Database.connect(pool));
     return tallyman.#ready(options);
   }

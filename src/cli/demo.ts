@@ -1,11 +1,12 @@
-import { once } from "node:events";
 import { Command } from "commander";
-import { doctor, Tallyman } from "../app/index.ts";
-import { exitCodes } from "../errors/index.ts";
+import { doctor, type Tallyman } from "../app/index.ts";
+import { exitCodes, isTallymanError } from "../errors/index.ts";
+import { sleep } from "../runtime/index.ts";
 import { commandsDemo } from "./demo/commands-demo.ts";
 import type { DemoPart } from "./demo/demo-part.ts";
 import { describeDiagnosis } from "./doctor.ts";
-import { openConfig } from "./open.ts";
+import { interruption } from "./interrupt.ts";
+import { withTallyman } from "./open.ts";
 import { type GlobalOptions, printResult, printStep } from "./output.ts";
 
 interface Options extends GlobalOptions {
@@ -17,37 +18,33 @@ type RunPart = (tallyman: Tallyman, say: (text: string) => void) => Promise<Demo
 /** What the demo shows, in this order; each under its own name in the JSON. */
 const parts: Readonly<Record<string, RunPart>> = { commands: commandsDemo };
 
+const examples = `
+Examples:
+  $ tallyman demo --json
+  $ tallyman demo --keep   # then, in another terminal: tallyman doctor`;
+
 /** `tallyman demo`: shows the main job from nothing to a checked result. */
 export function demoCommand(): Command {
   return new Command("demo")
     .description("see it work: a batch with failures and their repair; everything accounted for")
     .option("--keep", "stay up until Ctrl+C, so that other commands can look around")
-    .addHelpText(
-      "after",
-      "\nExamples:\n  $ tallyman demo --json\n  $ tallyman demo --keep   # then, elsewhere: tallyman doctor",
-    )
+    .addHelpText("after", examples)
     .action(async (_options: Options, command: Command) => {
       const options = command.optsWithGlobals<Options>();
       const startedMs = performance.now();
-      const config = await openConfig(options);
-      printStep(
-        options,
-        config.database.url ? "Connecting to your PostgreSQL …" : "Starting the embedded PostgreSQL …",
-      );
-      await using tallyman = await Tallyman.open(config.database);
-      const shown = await runParts(tallyman, (text) => printStep(options, text));
-      const diagnosis = await doctor(tallyman);
-      const seconds = (performance.now() - startedMs) / 1000;
-      const success = diagnosis.healthy && Object.values(shown).every((part) => part.success);
-      const data = Object.fromEntries(Object.entries(shown).map(([name, part]) => [name, part.data]));
-      const summary = { success, seconds: Number(seconds.toFixed(2)), ...data, doctor: diagnosis };
-      const lines = Object.values(shown).map(({ text }) => text);
-      const text = [describeDiagnosis(diagnosis), "", ...lines, `Done in ${seconds.toFixed(1)} s.`].join(
-        "\n",
-      );
-      printResult(options, summary, text);
-      if (!success) process.exitCode = exitCodes.error;
-      if (options.keep) await untilInterrupted(options);
+      printStep(options, "Opening the database …");
+      await withTallyman(options, async (tallyman) => {
+        const shown = await runParts(tallyman, (text) => printStep(options, text));
+        const diagnosis = await doctor(tallyman);
+        const seconds = (performance.now() - startedMs) / 1000;
+        const success = diagnosis.healthy && Object.values(shown).every((part) => part.success);
+        const data = Object.fromEntries(Object.entries(shown).map(([name, part]) => [name, part.data]));
+        const summary = { success, seconds: Number(seconds.toFixed(2)), ...data, doctor: diagnosis };
+        const lines = [...Object.values(shown).map(({ text }) => text), `Done in ${seconds.toFixed(1)} s.`];
+        printResult(options, summary, [describeDiagnosis(diagnosis), "", ...lines].join("\n"));
+        if (!success) process.exitCode = exitCodes.error;
+        if (options.keep) await stayUp(options);
+      }).catch(unlessKept(options));
     });
 }
 
@@ -57,9 +54,14 @@ async function runParts(tallyman: Tallyman, say: (text: string) => void): Promis
   return shown;
 }
 
-async function untilInterrupted(options: Options): Promise<void> {
+async function stayUp(options: Options): Promise<void> {
   printStep(options, "Staying up; try 'tallyman doctor' in another terminal. Ctrl+C ends the demo.");
-  const keepAlive = setInterval(() => undefined, 60_000);
-  await Promise.race([once(process, "SIGINT"), once(process, "SIGTERM")]);
-  clearInterval(keepAlive);
+  await sleep(Number.POSITIVE_INFINITY, interruption);
+}
+
+/** Ctrl+C is how a kept demo ends. */
+function unlessKept(options: Options): (error: unknown) => void {
+  return (error) => {
+    if (!options.keep || !isTallymanError(error, "ABORTED")) throw error;
+  };
 }

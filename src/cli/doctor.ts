@@ -1,6 +1,6 @@
 import { Command } from "commander";
-import { type Diagnosis, doctor, type Finding } from "../app/index.ts";
-import { exitCodes } from "../errors/index.ts";
+import { type Diagnosis, diagnoseFailure, doctor, type Finding } from "../app/index.ts";
+import { exitCodes, isTallymanError, type TallymanError } from "../errors/index.ts";
 import { withTallyman } from "./open.ts";
 import { alignColumns, type GlobalOptions, printResult } from "./output.ts";
 
@@ -14,10 +14,23 @@ export function doctorCommand(): Command {
     )
     .action(async (_options: GlobalOptions, command: Command) => {
       const options = command.optsWithGlobals<GlobalOptions>();
-      const diagnosis = await withTallyman(options, doctor, { check: false });
-      printResult(options, diagnosis, describeDiagnosis(diagnosis));
-      process.exitCode = exitCodeOf(diagnosis);
+      try {
+        report(options, await withTallyman(options, doctor, { check: false }));
+      } catch (error) {
+        if (isUnreachable(error)) report(options, await diagnoseFailure(error));
+        throw error;
+      }
     });
+}
+
+/** A database that can't be opened is a finding among others; a wrong command line is not. */
+function isUnreachable(error: unknown): error is TallymanError {
+  return isTallymanError(error) && error.entry.exit === exitCodes.databaseUnreachable;
+}
+
+function report(options: GlobalOptions, diagnosis: Diagnosis): void {
+  printResult(options, diagnosis, describeDiagnosis(diagnosis));
+  process.exitCode = exitCodeOf(diagnosis);
 }
 
 /** The diagnosis as lines for people. */

@@ -13,11 +13,16 @@ export function initCommand(): Command {
     .action(async (file: string, _options: GlobalOptions, command: Command) => {
       const path = resolve(file);
       await writeFile(path, starterConfig(), { flag: "wx" }).catch((cause: NodeJS.ErrnoException) => {
-        const reason = cause.code === "EEXIST" ? "it exists already" : cause.message;
-        throw new TallymanError("USAGE", `${path} was not written: ${reason}. Choose another name.`, {
-          cause,
-        });
+        const isThere = cause.code === "EEXIST" || cause.code === "EISDIR";
+        const remedy = isThere
+          ? "it exists already. Choose another name"
+          : `${cause.message}. Choose a folder that you can write`;
+        throw new TallymanError("USAGE", `${path} was not written: ${remedy}.`, { cause });
       });
-      printResult(command.optsWithGlobals(), { file: path }, `Wrote ${path}. Next: tallyman doctor`);
+      printResult(
+        command.optsWithGlobals(),
+        { file: path },
+        `Wrote ${path}. Next: tallyman migrate, then tallyman doctor.`,
+      );
     });
 }

@@ -1,5 +1,6 @@
 import { type Config, loadConfig, type OpenOptions, Tallyman } from "../app/index.ts";
 import { configureLogging, type LogLevel } from "../runtime/index.ts";
+import { untilInterrupted } from "./interrupt.ts";
 import type { GlobalOptions } from "./output.ts";
 
 /** Loads the configuration with the command line's flags on top, and sets up logging from it. */
@@ -11,7 +12,7 @@ export async function openConfig(options: GlobalOptions): Promise<Config> {
   return loaded;
 }
 
-/** Opens Tallyman as configured, runs `work`, and closes it again whatever happens. */
+/** Opens Tallyman as configured, runs `work`, and closes it again whatever happens, an interruption included. */
 export async function withTallyman<T>(
   options: GlobalOptions,
   work: (tallyman: Tallyman, config: Config) => Promise<T>,
@@ -20,7 +21,7 @@ export async function withTallyman<T>(
   const config = await openConfig(options);
   const tallyman = await Tallyman.open(config.database, openOptions);
   try {
-    return await work(tallyman, config);
+    return await untilInterrupted(work(tallyman, config));
   } finally {
     await tallyman.close();
   }

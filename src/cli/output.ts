@@ -10,8 +10,12 @@ export interface GlobalOptions {
   readonly logLevel?: string;
 }
 
+/** With `--json` there is one document on stdout, also when an error follows a result. */
+let hasPrinted = false;
+
 /** Prints a result on stdout: one JSON document with `--json`, else the text for people. */
 export function printResult(options: GlobalOptions, data: unknown, text: string): void {
+  hasPrinted = true;
   process.stdout.write(options.json ? `${JSON.stringify(data, null, 2)}\n` : `${text}\n`);
 }
 
@@ -23,7 +27,7 @@ export function printStep(options: GlobalOptions, text: string): void {
 /** Prints an error as one line with its code (or as JSON) and returns the exit code. */
 export function reportError(error: unknown, options: GlobalOptions): number {
   const { code, message, details, entry, stack } = toTallymanError(error);
-  if (options.json) {
+  if (options.json && !hasPrinted) {
     process.stdout.write(
       `${JSON.stringify({ success: false, error: { code, message, details } }, null, 2)}\n`,
     );

@@ -6,6 +6,7 @@ import { demoCommand } from "./demo.ts";
 import { doctorCommand } from "./doctor.ts";
 import { initCommand } from "./init.ts";
 import { migrateCommand } from "./migrate.ts";
+import { runCommand } from "./run.ts";
 import { sendCommand } from "./send.ts";
 import { tsqCommand } from "./tsq.ts";
 import { workerCommand } from "./worker.ts";
@@ -49,6 +50,7 @@ export function createProgram(): Command {
     tsqCommand(),
     workerCommand(),
     configCommand(),
+    runCommand(),
   ];
   for (const command of commands) program.addCommand(inherit(command));
   return program;

@@ -1,11 +1,12 @@
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { Command } from "commander";
+import { Tallyman } from "../app/index.ts";
 import type { CommandBus, CommandHandler } from "../commands/index.ts";
 import { TallymanError } from "../errors/index.ts";
 import { runUntilSignal, sleep } from "../runtime/index.ts";
 import { defaultDomain, parseNumber } from "./command-options.ts";
-import { withTallyman } from "./open.ts";
+import { openConfig } from "./open.ts";
 import { type GlobalOptions, printResult, printStep } from "./output.ts";
 
 const idlePollMs = 200;
@@ -39,13 +40,17 @@ export function workerCommand(): Command {
       const module = await loadHandlers(options.handlers);
       const domain = options.domain ?? module.domain ?? defaultDomain;
       const concurrency = parseNumber("--concurrency", options.concurrency);
-      const metrics = await withTallyman(options, async ({ commands }) => {
-        const worker = commands.worker({ domain, concurrency, handlers: module.handlers });
-        const types = Object.keys(module.handlers).join(", ");
-        printStep(options, `Working on domain '${domain}': ${types}. Ctrl+C stops.`);
-        await (options.exitWhenIdle ? runUntilIdle(commands, worker) : runUntilSignal([worker]));
-        return worker.getMetrics();
-      });
+      const config = await openConfig(options);
+      // Not withTallyman: an interruption must not close the database before running handlers have ended.
+      await using tallyman = await Tallyman.open(config.database);
+      const { commands } = tallyman;
+      const worker = commands.worker({ domain, concurrency, handlers: module.handlers });
+      printStep(
+        options,
+        `Working on domain '${domain}': ${Object.keys(module.handlers).join(", ")}. Ctrl+C stops.`,
+      );
+      await (options.exitWhenIdle ? runUntilIdle(commands, worker) : runUntilSignal([worker]));
+      const metrics = worker.getMetrics();
       const { commands_completed: completed = 0, commands_troubleshooting: troubled = 0 } = metrics;
       printResult(
         options,

@@ -15,6 +15,10 @@ export function explainConnectError(error: unknown, url: string): Error {
     const message = `PostgreSQL at ${details.url} refused the log-in: ${reason}. Correct the credentials or the database name in DATABASE_URL.`;
     return new TallymanError("DATABASE_LOGIN_FAILED", message, { cause: error, details });
   }
+  if (code === "53300") {
+    const message = `PostgreSQL at ${details.url} takes no more connections: ${reason}. Lower the pools' sizes or raise max_connections.`;
+    return new TallymanError("DATABASE_UNREACHABLE", message, { cause: error, details });
+  }
   if (retryClassOf(error) === "connection-lost" || (code !== undefined && addressCodes.has(code))) {
     const message = `No PostgreSQL answers at ${details.url} (${reason}). Check host, port and firewall, or unset DATABASE_URL for the embedded server.`;
     return new TallymanError("DATABASE_UNREACHABLE", message, { cause: error, details });

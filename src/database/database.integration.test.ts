@@ -1,5 +1,6 @@
 import pg from "pg";
 import { describe, expect, it } from "vitest";
+import { TcpProxy } from "../../tests/helpers/tcp-proxy.ts";
 import { deferred } from "../runtime/index.ts";
 import { setup } from "../testing/index.ts";
 import { Database, pipelined, retryClassOf, type Transaction } from "./index.ts";
@@ -128,6 +129,89 @@ describe("Database", () => {
     await pool.end();
   });
 
+  it("refuses what would not share a transaction: a database, a run's database, a client without BEGIN", async () => {
+    await using t = await setup();
+    const idle = new pg.Client(t.url);
+    await idle.connect();
+    for (const client of [t.database, t.database.forRun("sim_x"), idle]) {
+      expect(() => t.database.join(client as never)).toThrow(
+        expect.objectContaining({ code: "INVALID_OPTION" }),
+      );
+    }
+    await idle.end();
+  });
+
+  it("lets nothing be written with a transaction that has ended", async () => {
+    await using t = await setup();
+    await t.database.query("CREATE TABLE effect (name text)");
+    const mayGoOn = deferred<void>();
+    let straggler: Promise<unknown> = Promise.resolve();
+    const failing = t.database.transaction((tx) => {
+      straggler = mayGoOn.promise.then(() => tx.query("INSERT INTO effect VALUES ('ghost')"));
+      straggler.catch(() => undefined);
+      return Promise.all([tx.query("SELECT 1 / 0"), straggler]);
+    });
+    await expect(failing).rejects.toMatchObject({ code: "22012" });
+    mayGoOn.resolve();
+    await expect(straggler).rejects.toMatchObject({ code: "INVALID_STATE" });
+    const { rows } = await t.database.query("SELECT name FROM effect");
+    expect(rows).toEqual([]);
+  });
+
+  it("does not run the work again for a refused connection of the work's own", async () => {
+    await using t = await setup();
+    let runs = 0;
+    const failing = t.database.transaction(async () => {
+      runs++;
+      throw Object.assign(new Error("their server is down"), { code: "ECONNREFUSED" });
+    });
+    await expect(failing).rejects.toThrow("their server is down");
+    expect(runs).toBe(1);
+  });
+
+  it("says that nobody knows when the connection breaks during COMMIT, and does not do it twice", async () => {
+    await using t = await setup();
+    await t.database.query("CREATE TABLE effect (id int)");
+    const { proxy, url } = await TcpProxy.start(t.url);
+    t.use(proxy);
+    const database = await t.connect({ url, listenUrl: null });
+    await database.query("SELECT 1");
+    proxy.cutAfter("COMMIT");
+    const unknown = database.transaction((tx) => tx.query("INSERT INTO effect VALUES (1)"));
+    await expect(unknown).rejects.toMatchObject({ code: "COMMIT_UNKNOWN" });
+    const { rows } = await t.database.query("SELECT count(*) AS n FROM effect");
+    expect(rows).toEqual([{ n: 1 }]);
+  });
+
+  it("tells callers that wait for a connection, or come later, that it was closed", async () => {
+    await using t = await setup();
+    const database = await t.connect({ poolMax: 1 });
+    const started = deferred<void>();
+    const finish = deferred<void>();
+    const holder = database.transaction(async () => {
+      started.resolve();
+      await finish.promise;
+    });
+    await started.promise;
+    const waiting = database.query("SELECT 1");
+    const closing = database.close();
+    await expect(waiting).rejects.toMatchObject({ code: "INVALID_STATE" });
+    finish.resolve();
+    await Promise.all([holder, closing]);
+    await expect(database.query("SELECT 1")).rejects.toMatchObject({ code: "INVALID_STATE" });
+  });
+
+  it("refuses unknown and impossible options by name", async () => {
+    await using t = await setup();
+    const misspelt = { url: t.url, poolmax: 3 } as never;
+    await expect(Database.connect(misspelt)).rejects.toThrow(
+      /Unknown option 'poolmax'. Did you mean 'poolMax'\?/,
+    );
+    await expect(Database.connect({ url: t.url, poolMax: -1 })).rejects.toMatchObject({
+      code: "INVALID_OPTION",
+    });
+  });
+
   it("copies rows in and goes on with the same transaction", async () => {
     await using t = await setup();
     await t.database.query("CREATE TABLE copied (id int8, name text)");
@@ -148,7 +232,7 @@ describe("Database", () => {
 
   it("says that the pool is exhausted, with its numbers", async () => {
     await using t = await setup();
-    const database = await t.connect({ poolMax: 1, acquireTimeoutMs: 50 });
+    const database = await t.connect({ poolMax: 1, acquireTimeoutMs: 1_000 });
     const started = deferred<void>();
     const finish = deferred<void>();
     const holder = database.transaction(async () => {

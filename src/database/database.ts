@@ -1,54 +1,37 @@
-import pg from "pg";
-import { TallymanError } from "../errors/index.ts";
-import { backoffMs, logger, sleep } from "../runtime/index.ts";
+import type pg from "pg";
+import type { Monitorable, OperationalError } from "../monitoring/index.ts";
+import { backoffMs, deferred, sleep } from "../runtime/index.ts";
 import { explainConnectError } from "./connect-error.ts";
+import { DatabaseMetrics } from "./database-metrics.ts";
 import { parseDatabaseUrl } from "./database-url.ts";
 import type { EmbeddedServer } from "./embedded/embedded-server.ts";
 import type { CallerClient, Executor, QueryResult } from "./executor.ts";
 import { Listener } from "./listener.ts";
-import { defaultSchema, SchemaNames } from "./schema-names.ts";
+import {
+  closedError,
+  createPool,
+  type DatabaseOptions,
+  exhausted,
+  isQueueTimeout,
+  type PoolStats,
+  resolvePoolOptions,
+} from "./pool.ts";
+import { runTransaction } from "./run-transaction.ts";
+import { SchemaNames } from "./schema-names.ts";
+import { refuseOldServer } from "./server-version.ts";
+import { serverVersion } from "./sql/server-facts.ts";
 import { retryClassOf } from "./sqlstate.ts";
-import { refusePool, Transaction } from "./transaction.ts";
-import { typeParsers } from "./type-parsers.ts";
+import { isRaised, raise, refuseNonTransaction, Transaction } from "./transaction.ts";
 
-const log = logger("database");
-
-/** The oldest server that the statements are written for. */
-const serverVersionMin = 15;
-const acquireTimeoutMsDefault = 10_000;
-const idleTimeoutMs = 10_000;
 const recoveriesMax = 3;
-const transactionAttemptsMax = 5;
-const transactionBackoff = { initialMs: 10, maxMs: 500, factor: 2, jitter: 0.5 };
-
-/** How to reach a database. */
-export interface DatabaseOptions {
-  /** `postgres://user:password@host:5432/name`. */
-  readonly url: string;
-  /** Schema of Tallyman's tables. Default `tallyman`. */
-  readonly schema?: string;
-  /** Connections at most. Default 10; they are opened when needed and closed when idle. */
-  readonly poolMax?: number;
-  /** Direct connection for LISTEN when `url` goes through PgBouncer; null: poll only. Default `url`. */
-  readonly listenUrl?: string | null;
-  /** How long a statement waits for a connection. Default 10 s. */
-  readonly acquireTimeoutMs?: number;
-  /** Shown in `pg_stat_activity`. Default `tallyman`. */
-  readonly applicationName?: string;
-}
+const recoverDelayMs = 50;
+/** Some three seconds in all: enough for a server that restarts. */
+const transactionAttemptsMax = 10;
+const transactionBackoff = { initialMs: 10, maxMs: 1_000, factor: 2, jitter: 0.5 };
 
 /** The pool as seen by statements on one run's tables. */
 export interface RunDatabase extends Executor {
   transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>;
-}
-
-/** Connections of the pool at this moment. */
-export interface PoolStats {
-  readonly total: number;
-  readonly idle: number;
-  readonly active: number;
-  readonly waiting: number;
-  readonly max: number;
 }
 
 /**
@@ -57,24 +40,28 @@ export interface PoolStats {
  *
  * @example
  * ```ts
- * await using database = await Database.connect({ url: process.env.DATABASE_URL });
+ * await using database = await Database.connect({ url: "postgres://localhost/app" });
  * const { rows } = await database.query<{ n: number }>("SELECT count(*) AS n FROM tallyman.simulation_run");
  * ```
  */
-export class Database implements Executor {
+export class Database implements Executor, Monitorable, AsyncDisposable {
   readonly names: SchemaNames;
   /** Hints from other processes; see {@link Listener}. */
   readonly listener: Listener;
   readonly #pool: pg.Pool;
   readonly #url: string;
   readonly #embedded: EmbeddedServer | undefined;
+  readonly #metrics: DatabaseMetrics;
+  readonly #closing = deferred<undefined>();
   #closed: Promise<void> | undefined;
 
-  private constructor(options: DatabaseOptions, embedded: EmbeddedServer | undefined) {
+  private constructor(given: DatabaseOptions, embedded: EmbeddedServer | undefined) {
+    const options = resolvePoolOptions(given);
     parseDatabaseUrl(options.url);
     this.#url = options.url;
     this.#embedded = embedded;
-    this.names = new SchemaNames(options.schema ?? defaultSchema);
+    this.names = new SchemaNames(options.schema);
+    this.#metrics = new DatabaseMetrics(options.metricsWindowSeconds);
     this.#pool = createPool(options);
     const listenUrl = options.listenUrl === undefined ? options.url : options.listenUrl;
     this.listener = new Listener(listenUrl);
@@ -90,10 +77,7 @@ export class Database implements Executor {
   static async connect(options: DatabaseOptions, embedded?: EmbeddedServer): Promise<Database> {
     const database = new Database(options, embedded);
     try {
-      const { rows } = await database.query<{ version: string }>(
-        "SELECT current_setting('server_version') AS version",
-      );
-      refuseOldServer(rows[0]?.version ?? "");
+      refuseOldServer(await serverVersion(database));
       return database;
     } catch (error) {
       await database.close();
@@ -141,13 +125,36 @@ export class Database implements Executor {
    */
   join(client: Transaction | CallerClient): Transaction {
     if (client instanceof Transaction) return client;
-    refusePool(client);
-    return new Transaction(client, this.names);
+    refuseNonTransaction(client);
+    return new Transaction(client, this.names, this.#metrics);
+  }
+
+  getMetrics(): Readonly<Record<string, number>> {
+    const { active, idle, total } = this.stats;
+    return {
+      ...this.#metrics.values,
+      pool_active_connections: active,
+      pool_idle_connections: idle,
+      pool_total_connections: total,
+    };
+  }
+
+  /** False from a failed attempt to connect until one succeeds. */
+  isHealthy(): boolean {
+    return this.#metrics.isReachable;
+  }
+
+  getErrors(): readonly OperationalError[] {
+    return this.#metrics.errors.list();
+  }
+
+  clearErrors(): void {
+    this.#metrics.errors.clear();
   }
 
   /** Closes every connection; running statements end first. Safe to call twice. */
   close(): Promise<void> {
-    this.#closed ??= this.listener.close().then(() => this.#pool.end());
+    this.#closed ??= this.#closeAll();
     return this.#closed;
   }
 
@@ -155,22 +162,31 @@ export class Database implements Executor {
     return this.close();
   }
 
+  async #closeAll(): Promise<void> {
+    this.#closing.resolve(undefined);
+    await this.listener.close();
+    await this.#pool.end();
+  }
+
   async #query<Row extends object>(
     names: SchemaNames,
     text: string,
     values: readonly unknown[],
   ): Promise<QueryResult<Row>> {
-    return this.#withClient((client) => new Transaction(client, names).query<Row>(text, values));
+    return this.#withClient((client) =>
+      new Transaction(client, names, this.#metrics).query<Row>(text, values),
+    );
   }
 
   async #transaction<T>(names: SchemaNames, work: (tx: Transaction) => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt++) {
       try {
         return await this.#withClient((client) =>
-          runTransaction(client, new Transaction(client, names), work),
+          runTransaction(client, new Transaction(client, names, this.#metrics), work),
         );
       } catch (error) {
-        if (attempt >= transactionAttemptsMax || retryClassOf(error) === undefined) throw error;
+        const canRetry = isRaised(error) && retryClassOf(error) !== undefined;
+        if (attempt >= transactionAttemptsMax || !canRetry) throw error;
         await sleep(backoffMs(attempt, transactionBackoff));
       }
     }
@@ -192,15 +208,29 @@ export class Database implements Executor {
   async #acquire(): Promise<pg.PoolClient> {
     for (let recoveries = 0; ; recoveries++) {
       try {
-        return await this.#pool.connect();
+        const client = await this.#connect();
+        this.#metrics.connected();
+        return client;
       } catch (error) {
-        if (this.#pool.totalCount >= this.#pool.options.max) throw exhausted(this.stats, error);
-        const canRecover = this.#embedded && recoveries < recoveriesMax;
-        if (!canRecover || retryClassOf(error) !== "connection-lost")
-          throw explainConnectError(error, this.#url);
-        await this.#recover(this.#embedded);
+        if (this.#closed) throw closedError();
+        this.#metrics.unreachable(error);
+        if (isQueueTimeout(error)) throw exhausted(this.stats, error);
+        const embedded = recoveries < recoveriesMax ? this.#embedded : undefined;
+        if (!embedded || retryClassOf(error) !== "connection-lost")
+          raise(explainConnectError(error, this.#url));
+        await this.#recover(embedded);
       }
     }
+  }
+
+  /** A free connection; callers that still wait when the pool is closed are told so at once. */
+  async #connect(): Promise<pg.PoolClient> {
+    if (this.#closed) throw closedError();
+    const connecting = this.#pool.connect();
+    const client = await Promise.race([connecting, this.#closing.promise]);
+    if (client) return client;
+    connecting.then((late) => late.release()).catch(() => undefined);
+    throw closedError();
   }
 
   /** A refused connection means that the embedded server is down: start it, then try again. */
@@ -212,76 +242,4 @@ export class Database implements Executor {
     this.#pool.options.connectionString = url.toString();
     this.listener.moveTo(url.toString());
   }
-}
-
-const recoverDelayMs = 50;
-
-function createPool(options: DatabaseOptions): pg.Pool {
-  const pool = new pg.Pool({
-    connectionString: options.url,
-    max: options.poolMax ?? 10,
-    application_name: options.applicationName ?? "tallyman",
-    connectionTimeoutMillis: options.acquireTimeoutMs ?? acquireTimeoutMsDefault,
-    idleTimeoutMillis: idleTimeoutMs,
-    keepAlive: true,
-    types: typeParsers,
-    pipeline: true,
-  } as pg.PoolConfig);
-  // Without a listener an error on a checked-out or idle connection would end the process; whoever
-  // uses the connection gets the error from its statement.
-  pool.on("connect", (client) => client.on("error", () => undefined));
-  pool.on("error", (error) => log.debug("Idle connection lost", { reason: error.message }));
-  return pool;
-}
-
-async function runTransaction<T>(
-  client: pg.PoolClient,
-  tx: Transaction,
-  work: (tx: Transaction) => Promise<T>,
-): Promise<T> {
-  await client.query("BEGIN");
-  let result: T;
-  try {
-    result = await work(tx);
-  } catch (error) {
-    await client.query("ROLLBACK").catch(() => undefined);
-    throw error;
-  }
-  await commit(client);
-  return result;
-}
-
-async function commit(client: pg.PoolClient): Promise<void> {
-  const { command } = await client.query("COMMIT").catch((error: unknown) => {
-    if (retryClassOf(error) !== "connection-lost") throw error;
-    throw new TallymanError(
-      "COMMIT_UNKNOWN",
-      "The connection to PostgreSQL broke during COMMIT: look for the effect before doing it again.",
-      { cause: error },
-    );
-  });
-  // The server answers COMMIT of a failed transaction with ROLLBACK, and no error.
-  if (command !== "COMMIT") {
-    throw new TallymanError(
-      "DATABASE_ERROR",
-      "The transaction was rolled back: one of its statements had failed and its error was not passed on.",
-    );
-  }
-}
-
-function refuseOldServer(version: string): void {
-  if (Number.parseInt(version, 10) >= serverVersionMin) return;
-  throw new TallymanError(
-    "DATABASE_VERSION_UNSUPPORTED",
-    `The server is PostgreSQL ${version}; Tallyman needs ${serverVersionMin} or newer. Upgrade it, or unset DATABASE_URL for the embedded server.`,
-    { details: { found: version, needed: serverVersionMin } },
-  );
-}
-
-function exhausted(stats: PoolStats, cause: unknown): TallymanError {
-  return new TallymanError(
-    "DATABASE_POOL_EXHAUSTED",
-    `No connection became free in time (${stats.active} of ${stats.max} in use, ${stats.waiting} waiting). Raise the pool's size, or look for transactions that stay open.`,
-    { cause, details: { ...stats } },
-  );
 }

@@ -20,7 +20,7 @@
  * sent; after that the outcome is unknown and says so (COMMIT_UNKNOWN). An embedded server that is
  * gone is started again by whoever notices.
  */
-export { Database, type DatabaseOptions, type PoolStats, type RunDatabase } from "./database.ts";
+export { Database, type RunDatabase } from "./database.ts";
 export { parseDatabaseUrl, redactUrl } from "./database-url.ts";
 export { EmbeddedServer, type EmbeddedServerOptions } from "./embedded/embedded-server.ts";
 export { freePort } from "./embedded/postmaster.ts";
@@ -29,8 +29,11 @@ export { type HintHandler, Listener } from "./listener.ts";
 export { readMigrations } from "./migrations.ts";
 export { type MigrationReport, migrate } from "./migrator.ts";
 export { pipelined } from "./pipelined.ts";
+export type { DatabaseOptions, PoolStats } from "./pool.ts";
 export { ensureRunSchema, runSchemaName, validateRunId } from "./run-schema.ts";
 export { quoteIdentifier } from "./schema-names.ts";
 export { schemaSnapshot } from "./schema-snapshot.ts";
+export { serverConnections, serverNow, serverVersion } from "./sql/server-facts.ts";
+export { type RegisteredRun, registeredRuns } from "./sql/simulation-run.ts";
 export { errorCodeOf, type RetryClass, retryClassOf } from "./sqlstate.ts";
 export { Transaction } from "./transaction.ts";

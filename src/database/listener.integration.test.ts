@@ -1,3 +1,5 @@
+import { once } from "node:events";
+import { createServer } from "node:net";
 import { describe, expect, it } from "vitest";
 import { deferred } from "../runtime/index.ts";
 import { setup } from "../testing/index.ts";
@@ -45,6 +47,35 @@ describe("Listener", () => {
       "SELECT count(*) AS n FROM pg_stat_activity WHERE application_name = 'tallyman listen' AND datname = current_database()",
     );
     expect(rows).toEqual([{ n: 0 }]);
+  });
+
+  it("survives a subscriber that throws, and says so", async () => {
+    await using t = await setup();
+    t.logs.expectLog({
+      logger: "database.listener",
+      level: "error",
+      message: "A subscriber failed on a hint",
+    });
+    const heard = deferred<void>();
+    t.database.listener.subscribe("work", () => {
+      throw new Error("bad subscriber");
+    });
+    t.database.listener.subscribe("work", () => heard.resolve());
+    await heard.promise;
+  });
+
+  it("can be closed while a server accepts and stays silent", async () => {
+    const silent = createServer().listen(0, "127.0.0.1");
+    const connected = once(silent, "connection");
+    await once(silent, "listening");
+    const { port } = silent.address() as { port: number };
+    const listener = new Listener(`postgres://nobody@127.0.0.1:${port}/x`);
+    listener.subscribe("work", () => undefined);
+    const [socket] = await connected;
+    await listener.close();
+    socket.destroy();
+    silent.close();
+    expect(listener.isConnected).toBe(false);
   });
 
   it("can be closed while it tries to connect", async () => {

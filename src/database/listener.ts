@@ -1,8 +1,10 @@
+import type { Socket } from "node:net";
 import pg from "pg";
 import { backoffMs, logger, sleep } from "../runtime/index.ts";
 import { quoteIdentifier } from "./schema-names.ts";
 
 const log = logger("database.listener");
+const connectTimeoutMs = 10_000;
 const reconnectBackoff = { initialMs: 50, maxMs: 5_000, factor: 2, jitter: 0.5 };
 
 /** Called for a notification; with an empty payload also after a reconnect, when some may be missed. */
@@ -85,9 +87,14 @@ export class Listener {
       connectionString: this.#url ?? "",
       application_name: "tallyman listen",
       keepAlive: true,
-    });
+      connectionTimeoutMillis: connectTimeoutMs,
+      pipeline: true,
+    } as pg.ClientConfig);
+    const giveUp = () =>
+      (client as unknown as { connection: { stream: Socket } }).connection.stream.destroy();
+    this.#stopped.signal.addEventListener("abort", giveUp, { once: true });
     const lost = new Promise<void>((resolve) => {
-      client.once("error", () => resolve());
+      client.on("error", () => resolve());
       client.once("end", () => resolve());
     });
     client.on("notification", ({ channel, payload }) => this.#hint(channel, payload ?? ""));
@@ -101,11 +108,18 @@ export class Listener {
       await lost;
     } finally {
       this.#client = undefined;
+      this.#stopped.signal.removeEventListener("abort", giveUp);
       await client.end().catch(() => undefined);
     }
   }
 
   #hint(channel: string, payload: string): void {
-    for (const handler of this.#handlers.get(channel) ?? []) handler(payload);
+    for (const handler of this.#handlers.get(channel) ?? []) {
+      try {
+        handler(payload);
+      } catch (error) {
+        log.error("A subscriber failed on a hint", { channel, error });
+      }
+    }
   }
 }

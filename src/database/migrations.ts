@@ -1,5 +1,6 @@
 import { readdir, readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
+import { TallymanError } from "../errors/index.ts";
 
 /** One numbered `.sql` file. */
 export interface Migration {
@@ -24,8 +25,24 @@ const minCodeVersionPattern = /^-- min-code-version: (\d+)$/m;
 /** Reads the migrations of a target, in order. A program's level is the last one's number. */
 export async function readMigrations(target: MigrationTarget): Promise<Migration[]> {
   const folder = folders[target];
-  const files = (await readdir(folder)).filter((file) => fileNamePattern.test(file)).sort();
-  return Promise.all(files.map((file) => readMigration(folder, file)));
+  const files = (await readdir(folder))
+    .filter((file) => file.endsWith(".sql") && file !== "schema.sql")
+    .sort();
+  const migrations = await Promise.all(files.map((file) => readMigration(folder, file)));
+  refuseAmbiguity(migrations);
+  return migrations;
+}
+
+/** A number that is used twice would leave one of the two files unapplied, and nobody would notice. */
+export function refuseAmbiguity(migrations: readonly Migration[]): void {
+  const misnamed = migrations.find((migration) => Number.isNaN(migration.version));
+  if (misnamed) throw badMigration(`${misnamed.name}.sql is not named like 001-what-it-does.sql`);
+  const twice = migrations.find((migration, i) => migration.version === migrations[i - 1]?.version);
+  if (twice) throw badMigration(`number ${twice.version} is used twice, also by ${twice.name}.sql`);
+}
+
+function badMigration(reason: string): TallymanError {
+  return new TallymanError("MIGRATION_FAILED", `The migrations can't be applied: ${reason}.`);
 }
 
 async function readMigration(folder: string, file: string): Promise<Migration> {

@@ -1,7 +1,9 @@
 import { describe, expect, it } from "vitest";
+import { Tallyman } from "../app/index.ts";
 import { startChild } from "../testing/child.ts";
 import { setup } from "../testing/index.ts";
 import { ensureRunSchema, migrate, readMigrations, runSchemaName } from "./index.ts";
+import { refuseAmbiguity } from "./migrations.ts";
 import { migrateSchema } from "./migrator.ts";
 
 const platform = { schema: "tallyman", placeholder: "tallyman" } as const;
@@ -53,6 +55,23 @@ describe("migrate", () => {
     await expect(migrate(t.database)).rejects.toMatchObject({
       code: "DATABASE_TOO_NEW",
       details: { needed: 999 },
+    });
+  });
+
+  it("refuses two migrations with one number, and a file that is not named like one", () => {
+    const migration = (version: number, name: string) => ({ version, name, text: "", minCodeVersion: 0 });
+    expect(() => refuseAmbiguity([migration(1, "001-a"), migration(1, "001-b")])).toThrow(
+      /number 1 is used twice/,
+    );
+    expect(() => refuseAmbiguity([migration(Number.NaN, "01_a")])).toThrow(/not named like/);
+  });
+
+  it("is refused as pending when it may not be applied", async () => {
+    await using t = await setup({ empty: true });
+    const opening = Tallyman.connect({ database: t.url, migrate: false });
+    await expect(opening).rejects.toMatchObject({
+      code: "MIGRATION_PENDING",
+      details: { pending: expect.arrayContaining(["001-foundation"]) },
     });
   });
 

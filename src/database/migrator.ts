@@ -9,6 +9,7 @@ import {
   type MigrationSchema,
   recordMigration,
 } from "./sql/migration.ts";
+import { retryClassOf } from "./sqlstate.ts";
 import type { Transaction } from "./transaction.ts";
 
 /** What {@link migrate} found or did. */
@@ -87,6 +88,7 @@ async function applyNext(
   const [next] = pendingOf(migrations, await appliedMigrations(scope, target), codeVersion);
   if (!next) return undefined;
   await scope.query(next.text).catch((cause: unknown) => {
+    if (retryClassOf(cause) !== undefined) throw cause;
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw new TallymanError(
       "MIGRATION_FAILED",

@@ -24,6 +24,7 @@ export function validateSchemaName(name: string): string {
 
 /** Statements are few and fixed; the bound only guards against text built in a loop. */
 const cachedTextsMax = 2000;
+const cachedRunsMax = 1000;
 
 /**
  * Puts real schema names in place of the two that statements are written with: `tallyman.` and
@@ -33,15 +34,19 @@ export class SchemaNames {
   readonly schema: string;
   readonly runSchema: string | undefined;
   readonly #texts = new Map<string, string>();
+  readonly #runs = new Map<string, SchemaNames>();
 
   constructor(schema: string, runSchema?: string) {
     this.schema = validateSchemaName(schema);
     this.runSchema = runSchema;
   }
 
-  /** The names for statements on one run's tables. */
+  /** The names for statements on one run's tables; the same object for the same run. */
   forRun(runSchema: string): SchemaNames {
-    return new SchemaNames(this.schema, runSchema);
+    const known = this.#runs.get(runSchema) ?? new SchemaNames(this.schema, runSchema);
+    if (this.#runs.size >= cachedRunsMax) this.#runs.clear();
+    this.#runs.set(runSchema, known);
+    return known;
   }
 
   rewrite(text: string): string {

@@ -1,3 +1,5 @@
+import { isTallymanError } from "../errors/index.ts";
+
 /**
  * What a failed statement means for a retry.
  *
@@ -47,6 +49,7 @@ export function errorCodeOf(error: unknown): string | undefined {
 
 /** Whether and how an operation that failed with this error may be tried again. */
 export function retryClassOf(error: unknown): RetryClass | undefined {
+  if (isTallymanError(error, "DATABASE_UNREACHABLE")) return "connection-lost";
   const code = errorCodeOf(error);
   if (code !== undefined && retryable[code]) return retryable[code];
   if (error instanceof Error && lostConnectionPattern.test(error.message)) return "connection-lost";

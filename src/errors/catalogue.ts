@@ -182,6 +182,61 @@ export const errorCatalogue = {
     meaning: "No simulation run with this id exists.",
     remedy: "List the known runs with `tallyman run list`.",
   },
+  STORAGE_KEY_INVALID: {
+    status: 400,
+    exit: exitCodes.usage,
+    meaning: "A storage key is not one that Tallyman writes, or would lead out of the storage's root.",
+    remedy:
+      "Use keys as writeBatch and listBatchFiles return them: a run id, then plain names, joined by '/'.",
+  },
+  STORAGE_FILE_NOT_FOUND: {
+    status: 404,
+    exit: exitCodes.notFound,
+    meaning: "No file with this key is in the storage.",
+    remedy: "List what is there with `tallyman run inspect <runId>`.",
+  },
+  STORAGE_FILE_TOO_LARGE: {
+    status: 413,
+    exit: exitCodes.error,
+    meaning: "A record or file is larger than what may be held in memory at once.",
+    remedy: "Read the file as a stream (openBatch), or write smaller records.",
+  },
+  STORAGE_FULL: {
+    status: 507,
+    exit: exitCodes.error,
+    meaning: "The storage has no room for a file; nothing of it was made visible.",
+    remedy: "Free space, or raise the quota, and write the batch again.",
+  },
+  STORAGE_UNAVAILABLE: {
+    status: 503,
+    exit: exitCodes.error,
+    meaning: "The storage failed to read or write: a disk error, missing rights, or no answer.",
+    remedy: "The message names the file and the system's reason; the operation may be repeated.",
+  },
+  STORAGE_TOKEN_INVALID: {
+    status: 400,
+    exit: exitCodes.usage,
+    meaning: "A continuation of a listing is not one that this run's listing returned.",
+    remedy: "Pass the token of the last page unchanged, with the same run, or begin without one.",
+  },
+  BATCH_INVALID: {
+    status: 422,
+    exit: exitCodes.usage,
+    meaning: "A batch's range is inverted, or its records belong to another run or range.",
+    remedy: "Write one run's records with the first and last of their ticks.",
+  },
+  BATCH_CONFLICT: {
+    status: 409,
+    exit: exitCodes.error,
+    meaning: "A file with this run and tick range exists and holds other records.",
+    remedy: "Batch files never change: look for two producers that write the same run.",
+  },
+  BATCH_CORRUPT: {
+    status: 422,
+    exit: exitCodes.error,
+    meaning: "A file in the storage is torn, truncated or altered; nothing of it was handed out.",
+    remedy: "Restore the file or let its producer write it again: a damaged file is replaced.",
+  },
   RESOURCE_URI_INVALID: {
     status: 422,
     exit: exitCodes.usage,

@@ -43,9 +43,17 @@ export function isTallymanError(error: unknown, code?: ErrorCode): error is Tall
   return error instanceof TallymanError && (code === undefined || error.code === code);
 }
 
-/** The error itself when it is ours; anything else wrapped as INTERNAL, with its cause kept. */
+/** The error itself when it is ours; PostgreSQL's as DATABASE_ERROR, anything else as INTERNAL. */
 export function toTallymanError(error: unknown): TallymanError {
   if (error instanceof TallymanError) return error;
   const message = error instanceof Error ? error.message : String(error);
+  const { code, severity } = (error ?? {}) as { code?: unknown; severity?: unknown };
+  if (typeof code === "string" && typeof severity === "string") {
+    const details = { sqlState: code };
+    return new TallymanError("DATABASE_ERROR", `PostgreSQL refused: ${message} (SQLSTATE ${code})`, {
+      cause: error,
+      details,
+    });
+  }
   return new TallymanError("INTERNAL", message, { cause: error });
 }

@@ -25,6 +25,7 @@ export { type LatencySource, latencyMetrics } from "./latency-metrics.ts";
 export { type LatencyMetricName, type MetricRow, metricNames } from "./metric-names.ts";
 export { type ComponentKind, type ComponentSnapshot, MetricsRegistry } from "./metrics-registry.ts";
 export type { Monitorable } from "./monitorable.ts";
+export { MonitoredService } from "./monitored-service.ts";
 export type { NowMs } from "./monotonic-ms.ts";
 export {
   type OperationalError,

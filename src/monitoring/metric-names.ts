@@ -114,6 +114,15 @@ const rows = {
   ),
   commands_held: gauge("commands_held", "Commands that this worker holds, running or waiting."),
   commands_unsettled: gauge("commands_unsettled", "Outcomes that wait for their commit."),
+  batches_written: counter(
+    "batch_files_written",
+    "Batch files written, or found written with the same records.",
+  ),
+  batches_read: counter("batch_files_read", "Batch files opened and verified."),
+  bytes_written: counter("storage_bytes_written", "Stored bytes of the batch files written."),
+  bytes_read: counter("storage_bytes_read", "Stored bytes of the batch files read."),
+  files_listed: counter("batch_files_listed", "Batch files returned by listings."),
+  corrupt_files: counter("corrupt_files", "Reads that met a damaged file."),
 
   error_count: gauge("recent_errors", "Entries in the component's bounded error list."),
 
@@ -129,6 +138,17 @@ const rows = {
     what: "release a gap",
   }),
   ...latency({ base: "handler_latency", stem: "handler_latency", what: "run a command's handler" }),
+  ...latency({ base: "write_batch_latency", stem: "write_batch_latency", what: "write a batch file" }),
+  ...latency({
+    base: "read_batch_latency",
+    stem: "read_batch_latency",
+    what: "open a batch file and verify it",
+  }),
+  ...latency({
+    base: "list_batch_files_latency",
+    stem: "list_batch_files_latency",
+    what: "list batch files or runs",
+  }),
   ...latency({ base: "get_metadata_latency", stem: "get_metadata_latency", what: "read metadata" }),
   ...latency({ base: "has_metadata_latency", stem: "has_metadata_latency", what: "look for metadata" }),
 } satisfies Record<string, MetricRow>;

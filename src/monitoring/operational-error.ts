@@ -16,6 +16,12 @@ export const operationalErrorCodes = {
   HAS_METADATA_FAILED: "It could not be found out whether a run has metadata.",
   CLAIM_COMMANDS_FAILED: "A worker could not claim commands.",
   HANDLER_FAILED: "A command's handler failed.",
+  WRITE_BATCH_FAILED: "A batch file could not be written.",
+  READ_BATCH_FAILED: "A batch file could not be read, or is damaged.",
+  WRITE_MESSAGE_FAILED: "A message file could not be written.",
+  READ_MESSAGE_FAILED: "A message file could not be read, or is damaged.",
+  LIST_BATCH_FILES_FAILED: "The storage could not be listed.",
+  CONNECT_FAILED: "No connection of the pool could be had.",
   COLLECT_FAILED: "A component threw while its metrics were read.",
 } as const;
 

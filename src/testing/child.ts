@@ -10,6 +10,8 @@ const lineTimeoutMs = 30_000;
 export interface ChildOptions {
   readonly args?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
+  /** Folder to run in. Default: that of this process. */
+  readonly cwd?: string;
   /** A crash point at which the child ends itself with SIGKILL: `name`, or `name:3` for the third pass. */
   readonly crashAt?: string;
 }
@@ -102,13 +104,18 @@ export class Child implements AsyncDisposable {
   }
 }
 
-/** Starts a TypeScript file as a process of its own. */
+/** Starts a script as a process of its own; TypeScript needs `tsx` among the project's packages. */
 export function startChild(script: URL, options: ChildOptions = {}): Child {
-  const { args = [], env = {}, crashAt } = options;
+  const { args = [], env = {}, cwd, crashAt } = options;
   return new Child(
-    spawn(process.execPath, ["--import", "tsx", fileURLToPath(script), ...args], {
+    spawn(process.execPath, [...typeScriptLoader(script), fileURLToPath(script), ...args], {
+      cwd,
       env: { ...process.env, ...env, ...(crashAt !== undefined && { TALLYMAN_CRASH_AT: crashAt }) },
       stdio: ["ignore", "pipe", "pipe"],
     }),
   );
+}
+
+function typeScriptLoader(script: URL): string[] {
+  return /\.[cm]?ts$/.test(script.pathname) ? ["--import", import.meta.resolve("tsx")] : [];
 }

@@ -73,8 +73,11 @@ export async function setup(options: SetupOptions = {}): Promise<TestContext> {
   };
   const database = await connect();
   const dispose = async () => {
-    for (const disposer of disposers.toReversed()) await disposer();
-    await failOnLeftovers(server, name, logs);
+    try {
+      for (const disposer of disposers.toReversed()) await disposer();
+    } finally {
+      await failOnLeftovers(server, name, logs);
+    }
   };
   return { database, url, logs, connect, temporaryFolder, use, [Symbol.asyncDispose]: dispose };
 }

@@ -48,6 +48,11 @@ export async function doctor(tallyman: Tallyman): Promise<Diagnosis> {
   return { healthy: findings.every((finding) => finding.status !== "failure"), findings };
 }
 
+/** The diagnosis when no database could be opened: what can be said without one, and why. */
+export async function diagnoseFailure(error: unknown): Promise<Diagnosis> {
+  return { healthy: false, findings: [checkNode(), brokenCheck("database", error)] };
+}
+
 function brokenCheck(name: string, error: unknown): Finding {
   const { message, entry } = toTallymanError(error);
   return failure(name, message, entry.remedy);

@@ -1,8 +1,9 @@
 import { existsSync } from "node:fs";
 import { access, chmod, constants, cp, mkdir, readFile, rename, rm, symlink } from "node:fs/promises";
-import { homedir, tmpdir } from "node:os";
+import { homedir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { TallymanError } from "../../errors/index.ts";
+import { runProgram } from "./run-program.ts";
 import { canReach, type ServerUser } from "./server-user.ts";
 
 /** The programs of one embedded PostgreSQL, ready to run by the server's user. */
@@ -13,7 +14,14 @@ export interface Binaries {
 }
 
 /** Where root keeps what an unprivileged server must reach. */
-export const systemFolder = "/var/lib/tallyman";
+const systemFolder = "/var/lib/tallyman";
+
+/** Makes {@link systemFolder}, whatever the umask. */
+export async function makeSystemFolder(): Promise<string> {
+  await mkdir(systemFolder, { recursive: true });
+  await chmod(systemFolder, 0o755);
+  return systemFolder;
+}
 
 interface PlatformPackage {
   readonly name: string;
@@ -32,6 +40,17 @@ export async function locateBinaries(user: ServerUser | undefined): Promise<Bina
     pgCtl: program("pg_ctl"),
     majorVersion: Number.parseInt(platform.version, 10),
   };
+}
+
+/** Programs that a package manager installed, for platforms that npm has none for. */
+export async function installedBinaries(folder: string): Promise<Binaries> {
+  const initdb = join(folder, "initdb");
+  const version = await runProgram(initdb, ["--version"], { cwd: "/", user: undefined }).catch((cause) => {
+    const message = `No PostgreSQL programs in ${folder}. Name the folder that holds initdb and pg_ctl.`;
+    throw new TallymanError("EMBEDDED_BINARIES_MISSING", message, { cause, details: { folder } });
+  });
+  const majorVersion = Number(/\d+/.exec(version)?.[0]);
+  return { initdb, pgCtl: join(folder, "pg_ctl"), majorVersion };
 }
 
 async function platformPackage(): Promise<PlatformPackage> {
@@ -94,33 +113,19 @@ async function hydrate(native: string): Promise<void> {
 }
 
 async function copyOnce(platform: PlatformPackage, user: ServerUser | undefined): Promise<string> {
-  const folder = join(await cacheFolder(user), `${platform.name.split("/")[1]}-${platform.version}`);
+  const cache = user ? await makeSystemFolder() : join(homedir(), ".cache", "tallyman");
+  const folder = join(cache, `${platform.name.split("/")[1]}-${platform.version}`);
   const native = join(folder, "native");
   if (existsSync(native)) return native;
   const temporary = `${folder}.${process.pid}`;
-  await mkdir(temporary, { recursive: true, mode: 0o755 });
   await cp(platform.native, join(temporary, "native"), { recursive: true, verbatimSymlinks: true });
   await hydrate(join(temporary, "native"));
+  await chmod(temporary, 0o755);
   await rename(temporary, folder).catch(async (error: NodeJS.ErrnoException) => {
     await rm(temporary, { recursive: true, force: true });
     ignoreExisting(error);
   });
   return native;
-}
-
-async function cacheFolder(user: ServerUser | undefined): Promise<string> {
-  const candidates = user ? [systemFolder] : [join(homedir(), ".cache", "tallyman")];
-  for (const folder of [...candidates, join(tmpdir(), "tallyman")]) {
-    const made = await mkdir(folder, { recursive: true, mode: 0o755 }).then(
-      () => true,
-      () => false,
-    );
-    if (made && (await isWritable(folder))) return folder;
-  }
-  throw new TallymanError(
-    "EMBEDDED_FOLDER_UNWRITABLE",
-    `No folder can take a copy of PostgreSQL's programs (tried ${candidates.join(", ")} and ${tmpdir()}).`,
-  );
 }
 
 async function isWritable(folder: string): Promise<boolean> {

@@ -1,14 +1,16 @@
 import pg from "pg";
 import { TallymanError } from "../../errors/index.ts";
 import { logger, sleep } from "../../runtime/index.ts";
-import { locateBinaries } from "./binaries.ts";
+import { installedBinaries, locateBinaries } from "./binaries.ts";
 import { embeddedUser, openDataFolder } from "./data-folder.ts";
 import { type Postmaster, readPidFile, startPostmaster, stopPostmaster } from "./postmaster.ts";
 import { serverUser } from "./server-user.ts";
 
 /** Held shared by every attached process; taken alone by the one that stops the server. */
 const attachLockKey = 7_425_539;
-const attachTimeoutMs = 120_000;
+const attachTimeoutMs = 60_000;
+/** A server that is stopped in its tracks accepts a connection and says nothing. */
+const connectTimeoutMs = 5_000;
 const retryMs = 25;
 
 const log = logger("database.embedded");
@@ -19,6 +21,8 @@ export interface EmbeddedServerOptions {
   readonly folder?: string;
   /** A fixed port. Default: a free one, kept from start to start while it stays free. */
   readonly port?: number;
+  /** PostgreSQL's own programs instead of the npm package's, e.g. `/usr/lib/postgresql/17/bin`. */
+  readonly binFolder?: string;
   /** Server settings for a start by this process, e.g. `{ fsync: "off" }` for tests. */
   readonly settings?: Readonly<Record<string, string>>;
 }
@@ -54,7 +58,9 @@ export class EmbeddedServer {
   /** Makes the database when it is not there, starts it when it does not run, and attaches. */
   static async attach(options: EmbeddedServerOptions = {}): Promise<EmbeddedServer> {
     const user = await serverUser();
-    const binaries = await locateBinaries(user);
+    const binaries = options.binFolder
+      ? await installedBinaries(options.binFolder)
+      : await locateBinaries(user);
     const folder = await openDataFolder(options.folder ?? ".tallyman/postgres", binaries, user);
     const { port, settings = {} } = options;
     const server = new EmbeddedServer({ folder, binaries, user, port, settings });
@@ -99,8 +105,12 @@ export class EmbeddedServer {
     const attachment = this.#attachment;
     this.#attachment = undefined;
     if (!attachment) return;
-    if (await becomesLast(attachment)) await stopPostmaster(this.#postmaster);
-    await attachment.end().catch(() => undefined);
+    (attachment as { ref?(): void }).ref?.();
+    try {
+      if (await becomesLast(attachment)) await stopPostmaster(this.#postmaster);
+    } finally {
+      await attachment.end().catch(() => undefined);
+    }
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -109,9 +119,12 @@ export class EmbeddedServer {
 
   async #attachUntilDeadline(): Promise<void> {
     const deadline = performance.now() + attachTimeoutMs;
-    while (performance.now() < deadline && !this.#closed) {
+    while (performance.now() < deadline) {
+      // Also when closed meanwhile: a server that this process has just started needs a last one out.
       const attempt = await this.#tryAttach();
       if (attempt === "attached") return;
+      if (this.#closed)
+        throw new TallymanError("ABORTED", "Attaching to the embedded PostgreSQL was given up.");
       if (attempt === "absent") await this.#start();
       else await sleep(retryMs);
     }
@@ -138,6 +151,7 @@ export class EmbeddedServer {
     const client = new pg.Client({
       connectionString: this.url(),
       application_name: `tallyman attached ${process.pid}`,
+      connectionTimeoutMillis: connectTimeoutMs,
     });
     client.on("error", () => this.#lost(client));
     client.once("end", () => this.#lost(client));
@@ -153,7 +167,9 @@ export class EmbeddedServer {
     if (this.#attachment !== client || this.#closed) return;
     this.#attachment = undefined;
     log.warn("Lost the embedded PostgreSQL, attaching again", { folder: this.folder });
-    this.ensureAttached().catch((error: unknown) => log.error("Could not attach again", { error }));
+    this.ensureAttached().catch((error: unknown) => {
+      if (!this.#closed) log.error("Could not attach again", { error });
+    });
   }
 }
 

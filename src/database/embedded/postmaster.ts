@@ -1,7 +1,7 @@
-import { readFile, writeFile } from "node:fs/promises";
+import { open, readFile, readlink, stat, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
-import { TallymanError } from "../../errors/index.ts";
+import { isTallymanError, TallymanError } from "../../errors/index.ts";
 import type { Binaries } from "./binaries.ts";
 import type { DataFolder } from "./data-folder.ts";
 import { runProgram } from "./run-program.ts";
@@ -35,16 +35,22 @@ export async function readPidFile(folder: DataFolder): Promise<PidFile | undefin
   const text = await readFile(join(folder.data, "postmaster.pid"), "utf8").catch(() => "");
   const [pid, , , port] = text.split("\n").map(Number);
   if (!pid || !port) return undefined;
-  return { port, isAlive: await isPostgres(pid) };
+  return { port, isAlive: await isPostmasterOf(folder, pid) };
 }
 
-async function isPostgres(pid: number): Promise<boolean> {
+async function isPostmasterOf(folder: DataFolder, pid: number): Promise<boolean> {
   try {
     process.kill(pid, 0);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ESRCH") return false;
   }
   if (process.platform !== "linux") return true;
+  // The number may belong to another program by now, or to another embedded server: each works in its own data folder.
+  const workingFolder = await readlink(`/proc/${pid}/cwd`).catch(
+    (error: NodeJS.ErrnoException) => error.code,
+  );
+  if (workingFolder !== "ENOENT") return workingFolder === folder.data;
+  // A killed server that its parent has not reaped yet has no folder any more; another one can't start until then.
   const command = await readFile(`/proc/${pid}/comm`, "utf8").catch(() => "");
   return command.trim() === "postgres";
 }
@@ -55,21 +61,39 @@ async function isPostgres(pid: number): Promise<boolean> {
  */
 export async function startPostmaster(postmaster: Postmaster): Promise<void> {
   const port = await choosePort(postmaster);
-  const settings = Object.entries(postmaster.settings).map(([name, value]) => `-c ${name}=${value}`);
+  await disarmStalePidFile(postmaster.folder);
+  const settings = Object.entries(postmaster.settings).map(toFlag);
+  const logStart = await logSize(postmaster.folder.log);
   try {
     await pgCtl(postmaster, [
       "start",
-      ...["-l", postmaster.folder.log, "-w", "-t", String(startSeconds)],
+      ...["-l", "server.log", "-w", "-t", String(startSeconds)],
       ...["-o", ["-p", port, ...settings].join(" ")],
     ]);
     await writeFile(portFile(postmaster.folder), String(port));
   } catch (cause) {
+    const said = isTallymanError(cause) ? String(cause.details.output ?? "").trim() : "";
+    const reason = `${await logSince(postmaster.folder.log, logStart)} ${said}`
+      .replaceAll(/\s+/g, " ")
+      .trim();
     throw new TallymanError(
       "EMBEDDED_START_FAILED",
-      `The embedded PostgreSQL in ${postmaster.folder.folder} did not start. Its log ends with: ${await logTail(postmaster.folder.log)}`,
+      `The embedded PostgreSQL in ${postmaster.folder.folder} did not start: ${reason}`,
       { cause, details: { log: postmaster.folder.log, port } },
     );
   }
+}
+
+const settingPattern = /^[\w.,:-]+$/;
+
+/** pg_ctl passes its options through a shell, so nothing that a shell would read gets there. */
+function toFlag([name, value]: [string, string]): string {
+  if (settingPattern.test(name) && settingPattern.test(value)) return `-c ${name}=${value}`;
+  throw new TallymanError(
+    "INVALID_OPTION",
+    `The server setting ${name} has a value that can't be passed on: use letters, digits and . , : - _ only.`,
+    { details: { option: name } },
+  );
 }
 
 /** Stops the server; its clients are disconnected, what they committed is on disk. */
@@ -79,7 +103,7 @@ export async function stopPostmaster(postmaster: Postmaster): Promise<void> {
 
 function pgCtl(postmaster: Postmaster, args: readonly string[]): Promise<string> {
   const { binaries, folder, user } = postmaster;
-  return runProgram(binaries.pgCtl, [...args, "-D", folder.data], { cwd: folder.folder, user });
+  return runProgram(binaries.pgCtl, [...args, "-D", "data"], { cwd: folder.folder, user });
 }
 
 /** The port of the last start, so that pools of other processes find a restarted server again. */
@@ -97,7 +121,8 @@ async function choosePort(postmaster: Postmaster): Promise<number> {
     );
   }
   const last = Number(await readFile(portFile(postmaster.folder), "utf8").catch(() => "0"));
-  return last > 0 && (await isFree(last)) ? last : freePort();
+  const isUsable = Number.isInteger(last) && last >= 1024 && last <= 65_535 && (await isFree(last));
+  return isUsable ? last : freePort();
 }
 
 /** A free TCP port on loopback. */
@@ -120,7 +145,41 @@ function listenOnce(port: number): Promise<number | undefined> {
   });
 }
 
-async function logTail(log: string): Promise<string> {
-  const text = await readFile(log, "utf8").catch(() => "(no log)");
-  return text.trimEnd().split("\n").slice(-logLinesInError).join(" | ");
+async function logSize(log: string): Promise<number> {
+  return stat(log).then(
+    ({ size }) => size,
+    () => 0,
+  );
+}
+
+async function logSince(log: string, start: number): Promise<string> {
+  const content = await readFile(log).catch(() => Buffer.alloc(0));
+  return content.subarray(start).toString("utf8").trimEnd().split("\n").slice(-logLinesInError).join(" | ");
+}
+
+/** Beyond every system's highest process id. */
+const impossiblePid = "99999999";
+/** A younger file may belong to a start under way. */
+const stalePidFileMs = 10_000;
+
+/**
+ * A crash leaves a pid file, and after a reboot its number may be that of any program of this user: the server
+ * would refuse to start, as pg_ctl does on an empty file. Only the number is replaced: the shared memory key
+ * stays, by which the server itself finds backends that are still alive. Written through the open file: a start
+ * that came first has made a new one, which this never touches.
+ */
+async function disarmStalePidFile(folder: DataFolder): Promise<void> {
+  if (process.platform !== "linux") return;
+  const file = await open(join(folder.data, "postmaster.pid"), "r+").catch(() => undefined);
+  if (!file) return;
+  try {
+    const { mtimeMs } = await file.stat();
+    const text = await file.readFile("utf8");
+    if (Date.now() - mtimeMs < stalePidFileMs || (await isPostmasterOf(folder, Number.parseInt(text, 10))))
+      return;
+    await file.truncate(0);
+    await file.write(text.replace(/^\w*/, impossiblePid), 0);
+  } finally {
+    await file.close();
+  }
 }

@@ -18,6 +18,7 @@ export async function runProgram(
     cwd: options.cwd,
     env: { PATH: process.env.PATH, LC_ALL: "C", TZ: "UTC", HOME: options.cwd },
     stdio: ["ignore", "pipe", "pipe"],
+    detached: true, // Ctrl+C is for us: a program that dies half-way leaves a mess
     ...(options.user && { uid: options.user.uid, gid: options.user.gid }),
   });
   let output = "";

@@ -7,3 +7,19 @@ export async function registerRun(executor: Executor, runId: string, schema: str
     [runId, schema],
   );
 }
+
+/** A run of the register. */
+export interface RegisteredRun {
+  readonly runId: string;
+  readonly schemaName: string;
+  readonly createdAt: Date;
+}
+
+/** The register of runs, the oldest first. */
+export async function registeredRuns(executor: Executor): Promise<RegisteredRun[]> {
+  const { rows } = await executor.query<RegisteredRun>(
+    `SELECT run_id AS "runId", schema_name AS "schemaName", created_at AS "createdAt"
+     FROM tallyman.simulation_run ORDER BY created_at, run_id`,
+  );
+  return rows;
+}

@@ -1,0 +1,168 @@
+import { existsSync } from "node:fs";
+import { readdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { type Child, setup, startChild } from "../src/testing/index.ts";
+
+const main = new URL("../src/cli/main.ts", import.meta.url);
+
+interface Run {
+  readonly code: number | null;
+  readonly output: string;
+  readonly errors: string;
+}
+
+function start(args: readonly string[], cwd: string, env: Record<string, string> = {}): Child {
+  return startChild(main, { args, cwd, env: { DATABASE_URL: "", ...env } });
+}
+
+async function tallyman(
+  args: readonly string[],
+  cwd: string,
+  env: Record<string, string> = {},
+): Promise<Run> {
+  const child = start(args, cwd, env);
+  const { code } = await child.exit;
+  return { code, output: child.lines.join("\n"), errors: child.errorOutput };
+}
+
+describe("tallyman", () => {
+  it("demo --json: database up, migrated, doctor green, one JSON document, and nothing left running", async () => {
+    await using t = await setup();
+    const cwd = await t.temporaryFolder();
+    const { code, output } = await tallyman(["demo", "--json"], cwd);
+    expect(code).toBe(0);
+    expect(JSON.parse(output)).toMatchObject({ success: true, doctor: { healthy: true } });
+    expect(existsSync(join(cwd, ".tallyman", "postgres", "data", "postmaster.pid"))).toBe(false);
+  });
+
+  it("doctor attaches to the database of a demo that stays up", async () => {
+    await using t = await setup();
+    const cwd = await t.temporaryFolder();
+    await using demo = start(["demo", "--keep"], cwd);
+    await demo.line("Ready in");
+    const doctor = await tallyman(["doctor", "--json"], cwd);
+    expect(doctor.code).toBe(0);
+    expect(JSON.parse(doctor.output).findings).toContainEqual(
+      expect.objectContaining({ check: "migrations", status: "ok" }),
+    );
+    expect(existsSync(join(cwd, ".tallyman", "postgres", "data", "postmaster.pid"))).toBe(true);
+    demo.kill("SIGTERM");
+    expect(await demo.exit).toEqual({ code: 0, signal: null });
+    expect(existsSync(join(cwd, ".tallyman", "postgres", "data", "postmaster.pid"))).toBe(false);
+  });
+
+  it.each(["SIGTERM", "SIGINT", "SIGHUP"] as const)(
+    "%s while it starts leaves no server behind",
+    async (signal) => {
+      await using t = await setup();
+      const cwd = await t.temporaryFolder();
+      const folder = join(cwd, ".tallyman", "postgres");
+      await using demo = start(["demo"], cwd);
+      await expect.poll(() => existsSync(folder), { timeout: 20_000, interval: 5 }).toBe(true);
+      demo.kill(signal);
+      const { code } = await demo.exit;
+      expect(code).toBe({ SIGTERM: 143, SIGINT: 130, SIGHUP: 129 }[signal]);
+      expect(await readdir(folder)).not.toContainEqual(expect.stringMatching(/^\.data-/));
+      expect(existsSync(join(folder, "data", "postmaster.pid"))).toBe(false);
+    },
+  );
+
+  it("doctor says what it can when the database does not answer", async () => {
+    await using t = await setup();
+    const env = { DATABASE_URL: "postgres://a:canary@127.0.0.1:1/x" };
+    const { code, output } = await tallyman(["doctor", "--json"], await t.temporaryFolder(), env);
+    expect(code).toBe(6);
+    expect(JSON.parse(output).findings).toMatchObject([
+      { check: "node", status: "ok" },
+      { check: "database", status: "failure" },
+    ]);
+  });
+
+  it("migrate --dry-run lists and changes nothing; migrate applies; a second one has nothing to do", async () => {
+    await using t = await setup({ empty: true });
+    const cwd = await t.temporaryFolder();
+    const env = { DATABASE_URL: t.url };
+    const dry = await tallyman(["migrate", "--dry-run", "--json"], cwd, env);
+    expect(dry.code).toBe(5);
+    expect(JSON.parse(dry.output).pending).toContain("001-foundation");
+    const { rows } = await t.database.query("SELECT to_regnamespace('tallyman') AS found");
+    expect(rows).toEqual([{ found: null }]);
+    expect(await tallyman(["doctor"], cwd, env)).toMatchObject({
+      code: 5,
+      output: expect.stringContaining("tallyman migrate"),
+    });
+    expect(await tallyman(["migrate"], cwd, env)).toMatchObject({
+      code: 0,
+      output: expect.stringContaining("001-foundation"),
+    });
+    expect(await tallyman(["migrate"], cwd, env)).toMatchObject({
+      code: 0,
+      output: expect.stringContaining("up to date"),
+    });
+  });
+
+  it("init writes a configuration that loads, and never overwrites one", async () => {
+    await using t = await setup();
+    const cwd = await t.temporaryFolder();
+    expect(await tallyman(["init"], cwd)).toMatchObject({ code: 0 });
+    expect(await tallyman(["config", "print"], cwd)).toMatchObject({
+      code: 0,
+      output: expect.stringContaining("schema: tallyman"),
+    });
+    expect(await tallyman(["init"], cwd)).toMatchObject({
+      code: 2,
+      errors: expect.stringContaining("exists already"),
+    });
+  });
+
+  it("config print hides secrets", async () => {
+    await using t = await setup();
+    const env = { DATABASE_URL: "postgres://crew:canary-secret@db.example/x" };
+    const { code, output, errors } = await tallyman(["config", "print"], await t.temporaryFolder(), env);
+    expect(code).toBe(0);
+    expect(output).toContain("postgres://crew:***@db.example/x");
+    expect(output + errors).not.toContain("canary-secret");
+  });
+});
+
+describe("bad input gets one clear line, the documented exit code and no stack trace, and changes nothing", () => {
+  it.each([
+    [["doctor"], { DATABASE_URL: "nonsense" }, 2, "DATABASE_URL_INVALID"],
+    [["doctor"], { DATABASE_URL: "postgres://a:canary@127.0.0.1:1/x" }, 6, "DATABASE_UNREACHABLE"],
+    [["doctor", "--config", "missing.yaml"], {}, 3, "CONFIG_NOT_FOUND"],
+    [["doctor", "--config", "misspelt.yaml"], {}, 2, "Did you mean 'database'?"],
+    [["doctor", "--schema", "Robert'); --"], {}, 2, "CONFIG_INVALID"],
+    [["docter"], {}, 2, "Did you mean doctor?"],
+    [["migrate", "--dry"], {}, 2, "unknown option"],
+    [["config"], {}, 2, "Usage"],
+  ])("tallyman %j %j → exit %i, %s", async (args, env, exit, text) => {
+    await using t = await setup();
+    const cwd = await t.temporaryFolder();
+    await writeFile(join(cwd, "misspelt.yaml"), "databse:\n  schema: x\n");
+    const { code, errors } = await tallyman(args, cwd, env as Record<string, string>);
+    expect(errors).toContain(text);
+    expect(code).toBe(exit);
+    expect(errors).not.toMatch(/^ +at /m);
+    expect(errors).not.toContain("canary");
+    expect(await readdir(cwd)).toEqual(["misspelt.yaml"]);
+  });
+
+  it("wrong password: says so, without showing it", async () => {
+    await using t = await setup();
+    const url = t.url.replace(/:[^:@]+@/, ":canary@");
+    const { code, errors } = await tallyman(["doctor"], await t.temporaryFolder(), { DATABASE_URL: url });
+    expect(code).toBe(6);
+    expect(errors.trim().split("\n")).toHaveLength(1);
+    expect(errors).toContain("DATABASE_LOGIN_FAILED");
+    expect(errors).not.toContain("canary");
+  });
+
+  it("--verbose adds the stack trace, --json the envelope", async () => {
+    await using t = await setup();
+    const args = ["doctor", "--verbose", "--json"];
+    const { output, errors } = await tallyman(args, await t.temporaryFolder(), { DATABASE_URL: "nonsense" });
+    expect(errors).toMatch(/^ +at /m);
+    expect(JSON.parse(output)).toMatchObject({ success: false, error: { code: "DATABASE_URL_INVALID" } });
+  });
+});
