@@ -40,7 +40,7 @@ export function demoCommand(): Command {
         const success = diagnosis.healthy && Object.values(shown).every((part) => part.success);
         const data = Object.fromEntries(Object.entries(shown).map(([name, part]) => [name, part.data]));
         const summary = { success, seconds: Number(seconds.toFixed(2)), ...data, doctor: diagnosis };
-        const lines = [...Object.values(shown).map(({ text }) => text), `Done in ${seconds.toFixed(1)} s.`];
+        const lines = [...Object.values(shown).map(({ text }) => text), `Ready in ${seconds.toFixed(1)} s.`];
         printResult(options, summary, [describeDiagnosis(diagnosis), "", ...lines].join("\n"));
         if (!success) process.exitCode = exitCodes.error;
         if (options.keep) await stayUp(options);

@@ -444,7 +444,7 @@ describe("context.transaction", () => {
     await startWorker(t, bus, {
       T: (_command, context) =>
         context.transaction(async (tx) => {
-          if (++runs <= 5) await tx.query("SELECT pg_terminate_backend(pg_backend_pid())");
+          if (++runs <= 10) await tx.query("SELECT pg_terminate_backend(pg_backend_pid())");
         }),
     });
     const commandId = await bus.send("d", "T", { data: {}, maxAttempts: 1 });
