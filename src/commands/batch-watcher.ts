@@ -1,19 +1,23 @@
 import type { Database } from "../database/index.ts";
-import { abortedError, logger, throwIfAborted, WakeUp } from "../runtime/index.ts";
-import { type BatchCompletionCallback, type BatchMetadata, isFinished } from "./batch.ts";
+import { abortedError, deferred, logger, sleep, throwIfAborted, WakeUp } from "../runtime/index.ts";
+import type { BatchCompletionCallback, BatchMetadata } from "./batch.ts";
 import type { Hints } from "./hints.ts";
-import { abortedTransactions, selectBatchesById } from "./sql/batch.ts";
+import { endedTransactions, selectFinished } from "./sql/batch.ts";
 
 const log = logger("commands.batches");
 
 /** Longest time until a completion is noticed when its hint was lost. */
 const pollIntervalMs = 1_000;
+/** Hints that come closer together are answered by one look: thousands of small batches may end at once. */
+const lookIntervalMs = 10;
 
 interface Watched {
   readonly batchId: string;
   readonly callback: BatchCompletionCallback;
-  /** The transaction that creates the batch, as long as the batch may not be visible yet. */
-  xid?: string;
+  /** Tells a waiter that the watch has ended without a completion. */
+  readonly onStop?: () => void;
+  /** The transaction that creates the batch, until it is known to have committed. */
+  xid?: string | undefined;
 }
 
 /**
@@ -37,12 +41,13 @@ export class BatchWatcher {
     this.#hints = hints;
   }
 
-  /** Calls back when the batch has completed; the returned function ends the watch. */
+  /** Calls back when the batch has completed. */
   watch(
     batchId: string,
     callback: BatchCompletionCallback,
+    onStop?: () => void,
   ): { cancel(): void; createdBy(xid: string): void } {
-    const watched: Watched = { batchId, callback };
+    const watched: Watched = { batchId, callback, ...(onStop && { onStop }) };
     this.#watched.add(watched);
     return {
       cancel: () => void this.#watched.delete(watched),
@@ -71,24 +76,26 @@ export class BatchWatcher {
   async wait(batchId: string, signal?: AbortSignal): Promise<BatchMetadata> {
     throwIfAborted(signal);
     throwIfAborted(this.#stopped.signal);
-    return new Promise((resolve, reject) => {
-      const abort = (by: AbortSignal) => () => {
-        watch.cancel();
-        reject(abortedError(by));
-      };
-      const watch = this.watch(batchId, resolve);
-      for (const source of [signal, this.#stopped.signal]) {
-        source?.addEventListener("abort", abort(source), { once: true });
-      }
-      this.start();
-      this.notify();
-    });
+    const { promise, resolve, reject } = deferred<BatchMetadata>();
+    const watch = this.watch(batchId, resolve, () => reject(abortedError(this.#stopped.signal)));
+    const abort = () => reject(abortedError(signal as AbortSignal));
+    signal?.addEventListener("abort", abort, { once: true });
+    this.start();
+    this.notify();
+    try {
+      return await promise;
+    } finally {
+      watch.cancel();
+      signal?.removeEventListener("abort", abort);
+    }
   }
 
   /** Ends every watch; callbacks that are running finish first. */
   async stop(): Promise<void> {
     this.#stopped.abort();
+    const ended = [...this.#watched];
     this.#watched.clear();
+    for (const { onStop } of ended) onStop?.();
     await this.#loop;
     await Promise.all(this.#calling);
   }
@@ -100,7 +107,9 @@ export class BatchWatcher {
         await this.#look().catch((error) =>
           log.debug("Could not look for completed batches, trying again", { reason: String(error) }),
         );
-        if (this.#watched.size > 0) await this.#wakeUp.wait(pollIntervalMs, this.#stopped.signal);
+        if (this.#watched.size === 0) break;
+        await sleep(lookIntervalMs, this.#stopped.signal);
+        await this.#wakeUp.wait(pollIntervalMs, this.#stopped.signal);
       }
     } catch {
       // Only the wait throws, when the watcher is stopped.
@@ -112,26 +121,27 @@ export class BatchWatcher {
 
   async #look(): Promise<void> {
     const watched = [...this.#watched];
-    const batches = await selectBatchesById(this.#database, [
-      ...new Set(watched.map(({ batchId }) => batchId)),
-    ]);
-    const found = new Map(batches.map((batch) => [batch.batchId, batch]));
+    const batchIds = new Set(watched.map(({ batchId }) => batchId));
+    const finished = await selectFinished(this.#database, [...batchIds]);
+    const found = new Map(finished.map((batch) => [batch.batchId, batch]));
     for (const watch of watched) {
       const batch = found.get(watch.batchId);
-      if (batch && isFinished(batch)) this.#call(watch, batch);
+      if (batch) this.#call(watch, batch);
     }
-    await this.#dropRolledBack(
-      watched.filter(({ batchId, xid }) => xid !== undefined && !found.has(batchId)),
-    );
+    await this.#dropRolledBack(watched.filter(({ xid }) => xid !== undefined));
   }
 
-  async #dropRolledBack(invisible: readonly Watched[]): Promise<void> {
-    if (invisible.length === 0) return;
-    const aborted = await abortedTransactions(
+  async #dropRolledBack(uncertain: readonly Watched[]): Promise<void> {
+    if (uncertain.length === 0) return;
+    const ended = await endedTransactions(
       this.#database,
-      invisible.map(({ xid }) => xid ?? ""),
+      uncertain.map(({ xid }) => xid ?? ""),
     );
-    for (const watched of invisible) if (aborted.has(watched.xid ?? "")) this.#watched.delete(watched);
+    for (const watched of uncertain) {
+      const outcome = ended.get(watched.xid ?? "");
+      if (outcome === "aborted") this.#watched.delete(watched);
+      if (outcome === "committed") watched.xid = undefined;
+    }
   }
 
   #call(watched: Watched, batch: BatchMetadata): void {

@@ -65,13 +65,30 @@ export async function selectBatchesById(
   return rows;
 }
 
-/** Which of these transactions will never be seen: aborted ones. */
-export async function abortedTransactions(executor: Executor, xids: readonly string[]): Promise<Set<string>> {
-  const { rows } = await executor.query<{ xid: string }>(
-    `SELECT xid FROM unnest($1::text[]) AS xid WHERE pg_xact_status(xid::xid8) = 'aborted'`,
+/** Those of these batches that have completed. */
+export async function selectFinished(
+  executor: Executor,
+  batchIds: readonly string[],
+): Promise<BatchMetadata[]> {
+  const { rows } = await executor.query<BatchMetadata>(
+    `SELECT ${batchColumns} FROM tallyman.command_bus_batch
+     WHERE batch_id = ANY ($1::uuid[]) AND completed_at IS NOT NULL`,
+    [batchIds],
+  );
+  return rows;
+}
+
+/** How these transactions ended; those still under way, or too old to be known, are missing. */
+export async function endedTransactions(
+  executor: Executor,
+  xids: readonly string[],
+): Promise<Map<string, "committed" | "aborted">> {
+  const { rows } = await executor.query<{ xid: string; outcome: "committed" | "aborted" }>(
+    `SELECT xid, pg_xact_status(xid::xid8) AS outcome FROM unnest($1::text[]) AS xid
+     WHERE pg_xact_status(xid::xid8) IN ('committed', 'aborted')`,
     [xids],
   );
-  return new Set(rows.map(({ xid }) => xid));
+  return new Map(rows.map(({ xid, outcome }) => [xid, outcome]));
 }
 
 /** A page of a domain's batches. */
