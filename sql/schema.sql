@@ -204,7 +204,7 @@ BEGIN
     SELECT p_domain, claimed.id, claimed.command_id, claimed.batch_id, 'RECEIVED' FROM claimed
   ), starting AS MATERIALIZED (
     SELECT b.batch_id FROM tallyman.command_bus_batch b
-    WHERE b.batch_id IN (SELECT claimed.batch_id FROM claimed) AND b.status = 'PENDING'
+    WHERE b.batch_id = ANY (ARRAY (SELECT DISTINCT claimed.batch_id FROM claimed)) AND b.status = 'PENDING'
     ORDER BY b.batch_id FOR NO KEY UPDATE OF b
   ), started AS (
     UPDATE tallyman.command_bus_batch b SET status = 'IN_PROGRESS', started_at = clock_timestamp()
@@ -222,6 +222,7 @@ END $function$;
 CREATE OR REPLACE FUNCTION tallyman.command_bus_count(p_batch_ids uuid[], p_completed integer[], p_failed integer[], p_canceled integer[], p_troubleshooting integer[])
  RETURNS uuid[]
  LANGUAGE plpgsql
+ SET enable_hashjoin TO 'on'
 AS $function$
 DECLARE
   done uuid[];
@@ -245,8 +246,9 @@ BEGIN
       FROM unnest(p_batch_ids, p_completed, p_failed, p_canceled, p_troubleshooting)
            AS x (batch_id, completed, failed, canceled, troubleshooting)
       JOIN tallyman.command_bus_batch o USING (batch_id)
+      WHERE o.batch_id = ANY (p_batch_ids)
     ) d
-    WHERE b.batch_id = d.batch_id
+    WHERE b.batch_id = d.batch_id AND b.batch_id = ANY (p_batch_ids)
     RETURNING b.*, d.is_last
   ), a AS (
     INSERT INTO tallyman.command_bus_audit (domain, batch_id, event_type, details)
