@@ -5,6 +5,7 @@ import { newCommandId } from "./command-id.ts";
 import { errorSignature } from "./error-signature.ts";
 import { BusinessRuleError, PermanentError, TransientError } from "./errors.ts";
 import { backoffAfter, settlementOfFailure } from "./failure.ts";
+import { prefetchLimit } from "./prefetch.ts";
 import { storableJson } from "./serialize.ts";
 import type { ClaimedRow } from "./sql/claim.ts";
 
@@ -67,6 +68,18 @@ describe("storableJson", () => {
         },
       ),
     );
+  });
+});
+
+describe("prefetchLimit", () => {
+  it.each([
+    ["before the first handler has ended", undefined, 30_000, 10],
+    ["fast handlers", 0.01, 30_000, 500],
+    ["handlers of 50 ms: a second's work", 50, 30_000, 200],
+    ["the same with a short lease: half of it", 50, 1_000, 100],
+    ["slow handlers: one each", 60_000, 30_000, 10],
+  ])("%s", (_what, handlerMs, leaseMs, limit) => {
+    expect(prefetchLimit({ concurrency: 10, prefetch: 500, leaseMs }, handlerMs)).toBe(limit);
   });
 });
 

@@ -19,17 +19,16 @@ import type { CommandType } from "./command-schemas.ts";
 import { settlementOfFailure } from "./failure.ts";
 import { Leases } from "./leases.ts";
 import { OutcomeBuffer } from "./outcome-buffer.ts";
+import { prefetchLimit } from "./prefetch.ts";
 import { Semaphore } from "./semaphore.ts";
-import { storableJson } from "./serialize.ts";
 import { type ClaimedRow, claimCommands, endLeases } from "./sql/claim.ts";
 import type { Settlement } from "./sql/settle.ts";
+import { settlementOfSuccess } from "./success.ts";
 import { WorkerMetrics } from "./worker-metrics.ts";
 import { type WorkerOptions, workerDefaults, workerRules } from "./worker-options.ts";
 
 const log = logger("commands.worker");
 
-/** Work that is taken ahead covers no more time than this, so that a second worker finds some too. */
-const prefetchHorizonMs = 1_000;
 const connectionsKeptFree = 2;
 const pruneIntervalMs = 60_000;
 const claimRetry = { initialMs: 100, maxMs: 5_000, factor: 2, jitter: 0.5 };
@@ -183,14 +182,8 @@ export class Worker extends Service implements Monitorable {
     return Math.max(0, limit - held);
   }
 
-  /** No more than handlers can work off in a second, or in half a lease when that is less. */
   #prefetchLimit(): number {
-    const { concurrency, prefetch, leaseMs } = this.#options;
-    const handlerMs = this.#metrics.handlerMs;
-    if (handlerMs === undefined) return Math.min(prefetch, concurrency);
-    const horizonMs = Math.min(prefetchHorizonMs, leaseMs / 2);
-    const timely = Math.floor((concurrency * horizonMs) / Math.max(handlerMs, 0.001));
-    return Math.max(1, Math.min(prefetch, Math.max(timely, concurrency)));
+    return prefetchLimit(this.#options, this.#metrics.handlerMs);
   }
 
   async #claim(limit: number): Promise<number> {
@@ -239,7 +232,7 @@ export class Worker extends Service implements Monitorable {
       const handler = this.#handlerOf(claimed);
       const received = await this.#received(claimed);
       const result = await attempt.run(() => handler(received, attempt));
-      return attempt.settled ? undefined : completion(claimed, result);
+      return attempt.settled ? undefined : settlementOfSuccess(claimed, result);
     } catch (error) {
       if (attempt.settled) {
         log.warn(
@@ -395,20 +388,4 @@ export class Worker extends Service implements Monitorable {
       onSettled: ({ completedBatches }) => this.#bus.completed(completedBatches),
     });
   }
-}
-
-function completion({ id, leaseToken }: ClaimedRow, result: unknown): Settlement {
-  const base = {
-    id,
-    leaseToken,
-    from: "IN_PROGRESS",
-    outcome: "COMPLETED",
-    event: "COMPLETED",
-    isAttempt: true,
-  } as const;
-  if (result === undefined) return base;
-  const json = storableJson(result);
-  if (json === undefined)
-    throw new TallymanError("COMMAND_INVALID", "The result is not JSON that can be stored.");
-  return { ...base, result: json };
 }
