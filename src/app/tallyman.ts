@@ -1,3 +1,4 @@
+import { CommandBus } from "../commands/index.ts";
 import {
   Database,
   type DatabaseOptions,
@@ -50,6 +51,7 @@ export class Tallyman implements AsyncDisposable {
   /** Topics and consumer groups in this database. */
   readonly topics: PostgresTopics;
   readonly #embedded: EmbeddedServer | undefined;
+  #commands: CommandBus | undefined;
   #closed: Promise<void> | undefined;
 
   private constructor(database: Database, embedded?: EmbeddedServer) {
@@ -106,6 +108,12 @@ export class Tallyman implements AsyncDisposable {
     return Tallyman.connect({ database: { url: config.url, schema, poolMax, ...listen }, ...options });
   }
 
+  /** The command bus: send commands, follow batches, repair failures. */
+  get commands(): CommandBus {
+    this.#commands ??= new CommandBus(this.database);
+    return this.#commands;
+  }
+
   /** The folder of the embedded server; undefined on a server of your own. */
   get embeddedFolder(): string | undefined {
     return this.#embedded?.folder;
@@ -127,6 +135,7 @@ export class Tallyman implements AsyncDisposable {
   }
 
   async #closeAll(): Promise<void> {
+    await this.#commands?.close();
     await this.topics.close();
     await this.database.close();
     await this.#embedded?.close();

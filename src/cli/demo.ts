@@ -1,7 +1,9 @@
 import { Command } from "commander";
-import { doctor } from "../app/index.ts";
+import { doctor, type Tallyman } from "../app/index.ts";
 import { exitCodes, isTallymanError } from "../errors/index.ts";
 import { sleep } from "../runtime/index.ts";
+import { commandsDemo } from "./demo/commands-demo.ts";
+import type { DemoPart } from "./demo/demo-part.ts";
 import { describeDiagnosis } from "./doctor.ts";
 import { interruption } from "./interrupt.ts";
 import { withTallyman } from "./open.ts";
@@ -11,6 +13,11 @@ interface Options extends GlobalOptions {
   readonly keep?: boolean;
 }
 
+type RunPart = (tallyman: Tallyman, say: (text: string) => void) => Promise<DemoPart>;
+
+/** What the demo shows, in this order; each under its own name in the JSON. */
+const parts: Readonly<Record<string, RunPart>> = { commands: commandsDemo };
+
 const examples = `
 Examples:
   $ tallyman demo --json
@@ -19,7 +26,7 @@ Examples:
 /** `tallyman demo`: shows the main job from nothing to a checked result. */
 export function demoCommand(): Command {
   return new Command("demo")
-    .description("see it work: database up, migrated and checked; everything accounted for")
+    .description("see it work: a batch with failures and their repair; everything accounted for")
     .option("--keep", "stay up until Ctrl+C, so that other commands can look around")
     .addHelpText("after", examples)
     .action(async (_options: Options, command: Command) => {
@@ -27,18 +34,24 @@ export function demoCommand(): Command {
       const startedMs = performance.now();
       printStep(options, "Opening the database …");
       await withTallyman(options, async (tallyman) => {
+        const shown = await runParts(tallyman, (text) => printStep(options, text));
         const diagnosis = await doctor(tallyman);
         const seconds = (performance.now() - startedMs) / 1000;
-        const summary = {
-          success: diagnosis.healthy,
-          seconds: Number(seconds.toFixed(2)),
-          doctor: diagnosis,
-        };
-        printResult(options, summary, `${describeDiagnosis(diagnosis)}\n\nReady in ${seconds.toFixed(1)} s.`);
-        if (!diagnosis.healthy) process.exitCode = exitCodes.error;
+        const success = diagnosis.healthy && Object.values(shown).every((part) => part.success);
+        const data = Object.fromEntries(Object.entries(shown).map(([name, part]) => [name, part.data]));
+        const summary = { success, seconds: Number(seconds.toFixed(2)), ...data, doctor: diagnosis };
+        const lines = [...Object.values(shown).map(({ text }) => text), `Ready in ${seconds.toFixed(1)} s.`];
+        printResult(options, summary, [describeDiagnosis(diagnosis), "", ...lines].join("\n"));
+        if (!success) process.exitCode = exitCodes.error;
         if (options.keep) await stayUp(options);
       }).catch(unlessKept(options));
     });
+}
+
+async function runParts(tallyman: Tallyman, say: (text: string) => void): Promise<Record<string, DemoPart>> {
+  const shown: Record<string, DemoPart> = {};
+  for (const [name, run] of Object.entries(parts)) shown[name] = await run(tallyman, say);
+  return shown;
 }
 
 async function stayUp(options: Options): Promise<void> {

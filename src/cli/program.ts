@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { Command } from "commander";
+import { batchCommand } from "./batch.ts";
 import { configCommand } from "./config.ts";
 import { demoCommand } from "./demo.ts";
 import { doctorCommand } from "./doctor.ts";
@@ -7,7 +8,10 @@ import { gapsCommand } from "./gaps.ts";
 import { initCommand } from "./init.ts";
 import { migrateCommand } from "./migrate.ts";
 import { runCommand } from "./run.ts";
+import { sendCommand } from "./send.ts";
 import { topicCommand } from "./topic.ts";
+import { tsqCommand } from "./tsq.ts";
+import { workerCommand } from "./worker.ts";
 
 const exitCodeHelp = `
 Exit codes: 0 ok, 1 error, 2 usage, 3 not found, 4 batch ended with failures, 5 migration pending,
@@ -43,6 +47,10 @@ export function createProgram(): Command {
     initCommand(),
     migrateCommand(),
     doctorCommand(),
+    sendCommand(),
+    batchCommand(),
+    tsqCommand(),
+    workerCommand(),
     configCommand(),
     gapsCommand(),
     runCommand(),

@@ -304,6 +304,90 @@ export const errorCatalogue = {
     meaning: "The driver that is in use can't do what was asked.",
     remedy: "Ask its capabilities first, or use the driver that the message names.",
   },
+  COMMAND_DUPLICATE: {
+    status: 409,
+    exit: exitCodes.error,
+    meaning: "A command with this id exists in the domain already; nothing was stored.",
+    remedy: "It was sent before: look at it by its id, or send under another id.",
+  },
+  COMMAND_INVALID: {
+    status: 422,
+    exit: exitCodes.usage,
+    meaning: "A command can't be stored, or its data does not fit the schema of its type.",
+    remedy: "The message names the command and what is wrong with it.",
+  },
+  COMMAND_TOO_LARGE: {
+    status: 413,
+    exit: exitCodes.usage,
+    meaning: "The data of a command is larger than the limit.",
+    remedy: "Store the data elsewhere and send a reference, or raise payloadBytesMax.",
+  },
+  COMMAND_NOT_FOUND: {
+    status: 404,
+    exit: exitCodes.notFound,
+    meaning: "No command with this id exists in the domain.",
+    remedy: "Check domain and id; retention may have deleted it.",
+  },
+  COMMAND_TYPE_UNKNOWN: {
+    status: 422,
+    exit: exitCodes.error,
+    meaning: "A worker received a command of a type that it has no handler for.",
+    remedy: "Deploy a worker that knows the type, then retry the command from the troubleshooting queue.",
+  },
+  BATCH_EMPTY: {
+    status: 422,
+    exit: exitCodes.usage,
+    meaning: "A batch was to be created without commands.",
+    remedy: "Give it at least one command, or create it open and add commands later.",
+  },
+  BATCH_NOT_FOUND: {
+    status: 404,
+    exit: exitCodes.notFound,
+    meaning: "No batch with this id exists in the domain.",
+    remedy: "Check domain and id with `tallyman batch list`.",
+  },
+  BATCH_SEALED: {
+    status: 409,
+    exit: exitCodes.error,
+    meaning: "Commands were to be added to a batch that is sealed.",
+    remedy: "Create another batch; only one created as open takes more commands, until it is sealed.",
+  },
+  INVALID_OPERATION: {
+    status: 409,
+    exit: exitCodes.error,
+    meaning: "A command's state does not allow the operation.",
+    remedy: "The message names the state; only commands in the troubleshooting queue can be resolved.",
+  },
+  LEASE_LOST: {
+    status: 409,
+    exit: exitCodes.error,
+    meaning: "A worker's hold on a command ended before its handler did, and another may have it now.",
+    remedy: "Nothing to repair: the late result is refused. Raise leaseMs if it happens often.",
+  },
+  WORKER_LOST: {
+    status: 500,
+    exit: exitCodes.error,
+    meaning: "The workers that held a command were lost too many times in a row.",
+    remedy: "Find out whether the command crashes its worker before you retry it.",
+  },
+  TRANSIENT_FAILURE: {
+    status: 503,
+    exit: exitCodes.error,
+    meaning: "A handler failed in a way that may pass; the command is tried again.",
+    remedy: "Nothing, unless it ends in the troubleshooting queue.",
+  },
+  PERMANENT_FAILURE: {
+    status: 500,
+    exit: exitCodes.error,
+    meaning: "A handler failed in a way that a retry would not change.",
+    remedy: "Repair the cause, then retry, complete or cancel the command in the troubleshooting queue.",
+  },
+  BUSINESS_RULE: {
+    status: 422,
+    exit: exitCodes.error,
+    meaning: "A business rule refused the command; it ended as FAILED and its sender was told.",
+    remedy: "The reply carries the reason.",
+  },
 } as const satisfies Record<string, CatalogueEntry>;
 
 /** A stable error code; see {@link errorCatalogue}. */

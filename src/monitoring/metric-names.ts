@@ -120,6 +120,21 @@ const rows = {
   cache_misses: counter("cache_misses", "Look-ups that the resource's cache could not answer."),
   cache_hit_ratio: gauge("cache_hit_ratio", "Look-ups answered by the cache, as a share of all."),
 
+  commands_received: counter("commands_received", "Commands that this worker claimed."),
+  commands_completed: counter("commands_completed", "Commands that ended as COMPLETED."),
+  commands_failed: counter("commands_failed", "Commands that ended as FAILED."),
+  commands_retried: counter("commands_retried", "Commands that were scheduled for another attempt."),
+  commands_troubleshooting: counter(
+    "commands_troubleshooting",
+    "Commands that were moved to the troubleshooting queue.",
+  ),
+  commands_released: counter("commands_released", "Commands given back without having been begun."),
+  commands_stale: counter(
+    "commands_stale",
+    "Outcomes refused because the command was no longer this worker's.",
+  ),
+  commands_held: gauge("commands_held", "Commands that this worker holds, running or waiting."),
+  commands_unsettled: gauge("commands_unsettled", "Outcomes that wait for their commit."),
   batches_written: counter(
     "batch_files_written",
     "Batch files written, or found written with the same records.",
@@ -143,6 +158,7 @@ const rows = {
     stem: "release_gap_pending_latency",
     what: "release a gap",
   }),
+  ...latency({ base: "handler_latency", stem: "handler_latency", what: "run a command's handler" }),
   ...latency({ base: "write_batch_latency", stem: "write_batch_latency", what: "write a batch file" }),
   ...latency({
     base: "read_batch_latency",

@@ -8,7 +8,7 @@ import {
   SlidingWindowCounter,
   TimedOperation,
 } from "../monitoring/index.ts";
-import type { InTransaction, Outgoing, SendOptions, SendOutcome, TopicWriter } from "./topic.ts";
+import type { InTransaction, Outgoing, SendOutcome, TopicSendOptions, TopicWriter } from "./topic.ts";
 import { TopicEnd } from "./topic-end.ts";
 
 /** Messages as a driver stores them. */
@@ -49,7 +49,7 @@ export abstract class TopicWriterBase<Desc extends DescMessage>
     this.#runId = validateRunId(runId);
   }
 
-  async send(message: MessageShape<Desc>, { key, tx }: SendOptions = {}): Promise<SendOutcome> {
+  async send(message: MessageShape<Desc>, { key, tx }: TopicSendOptions = {}): Promise<SendOutcome> {
     const outgoing = key === undefined ? { message } : { message, key };
     const [outcome = "sent"] = await this.sendMany([outgoing], tx && { tx });
     return outcome;

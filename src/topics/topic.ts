@@ -22,7 +22,7 @@ export interface InTransaction {
 }
 
 /** How one message is sent. */
-export interface SendOptions extends InTransaction {
+export interface TopicSendOptions extends InTransaction {
   /** A second message with this key, in the same topic and run, is not stored. Default: no key. */
   readonly key?: string;
 }
@@ -73,7 +73,7 @@ export interface TopicWriter<T extends Message> extends Monitorable, AsyncDispos
    *
    * @throws TallymanError UNSUPPORTED_BY_DRIVER for a `tx` that the driver can't join
    */
-  send(message: T, options?: SendOptions): Promise<SendOutcome>;
+  send(message: T, options?: TopicSendOptions): Promise<SendOutcome>;
   /** Stores many messages in their order: all or none with `transactionalAck`, else those up to a failure. */
   sendMany(messages: readonly Outgoing<T>[], options?: InTransaction): Promise<SendOutcome[]>;
   /** Ends the writer. Safe to call twice. */

@@ -1,6 +1,7 @@
 import { toTallymanError } from "../../errors/index.ts";
 import type { Tallyman } from "../tallyman.ts";
 import { checkClock } from "./check-clock.ts";
+import { checkBatchCounters, checkCommands, checkCommandTables } from "./check-commands.ts";
 import { checkConnections } from "./check-connections.ts";
 import { checkDatabase } from "./check-database.ts";
 import { checkDisk } from "./check-disk.ts";
@@ -18,6 +19,9 @@ const checks: readonly (readonly [string, Check])[] = [
   ["migrations", checkMigrations],
   ["disk", checkDisk],
   ["connections", checkConnections],
+  ["commands", checkCommands],
+  ["command tables", checkCommandTables],
+  ["batch counters", checkBatchCounters],
 ];
 
 /** What {@link doctor} found. */

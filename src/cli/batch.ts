@@ -1,0 +1,83 @@
+import { Command } from "commander";
+import type { BatchMetadata, BatchStatus } from "../commands/index.ts";
+import { batchCreateCommand } from "./batch-create.ts";
+import { batchStatusCommand, describeBatch, requireBatch } from "./batch-status.ts";
+import { batchWatchCommand } from "./batch-watch.ts";
+import { defaultDomain, operatorName, parseNumber } from "./command-options.ts";
+import { withTallyman } from "./open.ts";
+import { alignColumns, type GlobalOptions, printResult } from "./output.ts";
+
+/** `tallyman batch`: batches of commands. */
+export function batchCommand(): Command {
+  return new Command("batch")
+    .description("create, look at and cancel batches of commands")
+    .addCommand(batchCreateCommand())
+    .addCommand(batchStatusCommand())
+    .addCommand(listCommand())
+    .addCommand(batchWatchCommand())
+    .addCommand(cancelCommand());
+}
+
+interface ListOptions extends GlobalOptions {
+  readonly domain: string;
+  readonly status?: BatchStatus;
+  readonly limit: string;
+  readonly cursor?: string;
+}
+
+function listCommand(): Command {
+  return new Command("list")
+    .description("list a domain's batches, newest first")
+    .option("--domain <name>", "the domain", defaultDomain)
+    .option("--status <status>", "PENDING, IN_PROGRESS, COMPLETED or COMPLETED_WITH_FAILURES")
+    .option("--limit <n>", "batches at most, up to 1000", "20")
+    .option("--cursor <batchId>", "go on after this batch")
+    .addHelpText("after", "\nExample:\n  $ tallyman batch list --domain orders --status IN_PROGRESS")
+    .action(async (_options: ListOptions, command: Command) => {
+      const options = command.optsWithGlobals<ListOptions>();
+      const { domain, status, cursor } = options;
+      const page = { status, cursor, limit: parseNumber("--limit", options.limit) };
+      const batches = await withTallyman(options, ({ commands }) => commands.listBatches(domain, page));
+      printResult(
+        options,
+        batches,
+        batches.length === 0 ? `Domain '${domain}' has no such batches.` : table(batches),
+      );
+    });
+}
+
+function table(batches: readonly BatchMetadata[]): string {
+  const rows = batches.map((batch) => [
+    batch.batchId,
+    batch.status,
+    `${batch.completedCount}/${batch.totalCount}`,
+    `${batch.failedCount + batch.canceledCount}`,
+    `${batch.inTroubleshootingCount}`,
+    batch.createdAt.toISOString(),
+    batch.name ?? "",
+  ]);
+  return alignColumns([["BATCH", "STATUS", "COMPLETED", "FAILED", "TSQ", "CREATED", "NAME"], ...rows]);
+}
+
+interface CancelOptions extends GlobalOptions {
+  readonly operator?: string;
+}
+
+function cancelCommand(): Command {
+  return new Command("cancel")
+    .description("cancel what nobody has begun; the batch ends COMPLETED_WITH_FAILURES")
+    .argument("<batchId>")
+    .option("--operator <name>", "who does it, for the audit (default: your user name)")
+    .addHelpText("after", "\nExample:\n  $ tallyman batch cancel 0190e5a2-…")
+    .action(async (batchId: string, _options: CancelOptions, command: Command) => {
+      const options = command.optsWithGlobals<CancelOptions>();
+      const { batch, canceled } = await withTallyman(options, async ({ commands }) => {
+        const { domain } = await requireBatch(commands, batchId);
+        const canceled = await commands.cancelBatch(domain, batchId, {
+          operator: operatorName(options.operator),
+        });
+        return { batch: await requireBatch(commands, batchId), canceled };
+      });
+      printResult(options, { canceled, batch }, `Cancelled ${canceled} commands.\n\n${describeBatch(batch)}`);
+    });
+}

@@ -1,0 +1,55 @@
+import { Command } from "commander";
+import { defaultDomain, parseJson, parseNumber } from "./command-options.ts";
+import { withTallyman } from "./open.ts";
+import { type GlobalOptions, printResult } from "./output.ts";
+
+interface Options extends GlobalOptions {
+  readonly domain: string;
+  readonly data: string;
+  readonly id?: string;
+  readonly batch?: string;
+  readonly replyTo?: string;
+  readonly priority?: string;
+  readonly maxAttempts?: string;
+  readonly runAt?: string;
+}
+
+/** `tallyman send`: one command. */
+export function sendCommand(): Command {
+  return new Command("send")
+    .description("send one command")
+    .argument("<type>", "the command's type")
+    .option("--domain <name>", "its domain", defaultDomain)
+    .option("--data <json>", "its data", "{}")
+    .option("--id <uuid>", "its id (default: a new one)")
+    .option("--batch <uuid>", "add it to this open batch")
+    .option("--reply-to <queue>", "queue for the reply")
+    .option("--priority <n>", "higher runs first")
+    .option("--max-attempts <n>", "attempts before the troubleshooting queue")
+    .option("--run-at <time>", "not before this time, e.g. 2030-01-31T08:00:00Z")
+    .addHelpText("after", `\nExample:\n  $ tallyman send ShipOrder --domain orders --data '{"orderId": 7}'`)
+    .action(async (type: string, _options: Options, command: Command) => {
+      const options = command.optsWithGlobals<Options>();
+      const { domain } = options;
+      const commandId = await withTallyman(options, ({ commands }) =>
+        commands.send(domain, type, toSend(options)),
+      );
+      printResult(
+        options,
+        { domain, commandId, commandType: type },
+        `Sent ${type} ${commandId} to domain '${domain}'.`,
+      );
+    });
+}
+
+function toSend({ data, id, batch, replyTo, priority, maxAttempts, runAt }: Options) {
+  return {
+    data: parseJson("--data", data),
+    ...(id !== undefined && { commandId: id }),
+    ...(batch !== undefined && { batchId: batch }),
+    ...(replyTo !== undefined && { replyTo }),
+    ...(priority !== undefined && { priority: parseNumber("--priority", priority, Number.MIN_SAFE_INTEGER) }),
+    ...(maxAttempts !== undefined && { maxAttempts: parseNumber("--max-attempts", maxAttempts) }),
+    ...(runAt !== undefined && { runAt: new Date(runAt) }),
+  };
+}

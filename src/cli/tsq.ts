@@ -1,0 +1,189 @@
+import { Command } from "commander";
+import type { CommandMetadata, TroubleshootingQueue, TsqFilter, TsqGroup } from "../commands/index.ts";
+import { exitCodes, TallymanError } from "../errors/index.ts";
+import { defaultDomain, operatorName, parseJson, parseNumber } from "./command-options.ts";
+import { withTallyman } from "./open.ts";
+import { alignColumns, type GlobalOptions, printResult } from "./output.ts";
+
+interface FilterOptions extends GlobalOptions {
+  readonly domain?: string;
+  readonly type?: string;
+  readonly signature?: string;
+}
+
+interface ActionOptions extends FilterOptions {
+  readonly all?: boolean;
+  readonly dryRun?: boolean;
+  readonly yes?: boolean;
+  readonly operator?: string;
+  readonly reason?: string;
+  readonly result?: string;
+}
+
+type ActionName = "retry" | "complete" | "cancel";
+
+const done: Readonly<Record<ActionName, string>> = {
+  retry: "sent back to the workers",
+  complete: "completed",
+  cancel: "cancelled",
+};
+
+/** `tallyman tsq`: the troubleshooting queue. */
+export function tsqCommand(): Command {
+  return new Command("tsq")
+    .description("look at commands that failed for good, and repair them")
+    .addCommand(listCommand())
+    .addCommand(groupsCommand())
+    .addCommand(actionCommand("retry", "send commands back to the workers"))
+    .addCommand(
+      actionCommand("complete", "end commands as completed, by hand").option(
+        "--result <json>",
+        "result for their senders",
+      ),
+    )
+    .addCommand(actionCommand("cancel", "end commands as cancelled"));
+}
+
+function withFilter(command: Command): Command {
+  return command
+    .option("--domain <name>", "only of this domain")
+    .option("--type <type>", "only of this command type")
+    .option("--signature <text>", "only with this kind of error, as 'tsq groups' shows it");
+}
+
+function filterOf({ domain, type, signature }: FilterOptions): TsqFilter {
+  return {
+    ...(domain !== undefined && { domain }),
+    ...(type !== undefined && { commandType: type }),
+    ...(signature !== undefined && { errorSignature: signature }),
+  };
+}
+
+interface ListOptions extends FilterOptions {
+  readonly limit: string;
+  readonly cursor?: string;
+}
+
+function listCommand(): Command {
+  return withFilter(new Command("list"))
+    .description("list the commands in the troubleshooting queue, oldest first")
+    .option("--limit <n>", "commands at most, up to 1000", "20")
+    .option("--cursor <commandId>", "go on after this command")
+    .addHelpText("after", "\nExample:\n  $ tallyman tsq list --domain orders --json | jq '.[].errorMessage'")
+    .action(async (_options: ListOptions, command: Command) => {
+      const options = command.optsWithGlobals<ListOptions>();
+      const page = {
+        ...filterOf(options),
+        limit: parseNumber("--limit", options.limit),
+        cursor: options.cursor,
+      };
+      const found = await withTallyman(options, ({ commands }) => commands.tsq.list(page));
+      printResult(
+        options,
+        found,
+        found.length === 0 ? "Nothing is in the troubleshooting queue." : listTable(found),
+      );
+    });
+}
+
+function listTable(found: readonly CommandMetadata[]): string {
+  const rows = found.map((command) => [
+    command.commandId,
+    command.domain,
+    command.commandType,
+    `${command.attempts}`,
+    command.troubleshootingAt?.toISOString() ?? "",
+    command.errorMessage ?? "",
+  ]);
+  return alignColumns([["COMMAND", "DOMAIN", "TYPE", "ATTEMPTS", "SINCE", "ERROR"], ...rows]);
+}
+
+function groupsCommand(): Command {
+  return withFilter(new Command("groups"))
+    .description("count the commands in the troubleshooting queue by kind of error")
+    .addHelpText("after", "\nExample:\n  $ tallyman tsq groups")
+    .action(async (_options: FilterOptions, command: Command) => {
+      const options = command.optsWithGlobals<FilterOptions>();
+      const groups = await withTallyman(options, ({ commands }) => commands.tsq.groups(filterOf(options)));
+      printResult(
+        options,
+        groups,
+        groups.length === 0 ? "Nothing is in the troubleshooting queue." : groupTable(groups),
+      );
+    });
+}
+
+/** Groups as a table for people. */
+export function groupTable(groups: readonly TsqGroup[]): string {
+  const rows = groups.map(({ count, domain, commandType, oldest, errorSignature }) => [
+    `${count}`,
+    domain,
+    commandType,
+    oldest.toISOString(),
+    errorSignature,
+  ]);
+  return alignColumns([["COUNT", "DOMAIN", "TYPE", "OLDEST", "KIND OF ERROR"], ...rows]);
+}
+
+function actionCommand(name: ActionName, description: string): Command {
+  return withFilter(new Command(name))
+    .description(description)
+    .argument("[commandIds...]", "their ids; or --all with filters")
+    .option("--all", "all that match the filters")
+    .option("--dry-run", "only say how many match")
+    .option("--yes", "do it: --all changes nothing without")
+    .option("--operator <name>", "who does it, for the audit (default: your user name)")
+    .option("--reason <text>", "why, for the audit")
+    .addHelpText(
+      "after",
+      `\nExamples:\n  $ tallyman tsq ${name} 0190e5a2-… --domain orders\n  $ tallyman tsq ${name} --all --domain orders --signature 'PermanentError: gateway is down' --yes`,
+    )
+    .action(async (ids: string[], _options: ActionOptions, command: Command) => {
+      const options = command.optsWithGlobals<ActionOptions>();
+      refuseBadTarget(ids, options);
+      const outcome = await withTallyman(options, ({ commands }) => act(commands.tsq, name, ids, options));
+      printResult(options, outcome, describe(name, outcome));
+      if (outcome.matched > 0 && outcome.changed === 0 && !options.dryRun) process.exitCode = exitCodes.usage;
+    });
+}
+
+function refuseBadTarget(ids: readonly string[], { all }: ActionOptions): void {
+  if (ids.length > 0 !== (all ?? false)) return;
+  throw new TallymanError(
+    "USAGE",
+    "Name the commands by id, or pass --all with filters; not both, not neither.",
+  );
+}
+
+interface ActionOutcome {
+  readonly matched: number;
+  readonly changed: number;
+}
+
+async function act(
+  tsq: TroubleshootingQueue,
+  name: ActionName,
+  ids: readonly string[],
+  options: ActionOptions,
+): Promise<ActionOutcome> {
+  const filter = filterOf(options);
+  const matched = options.all ? await tsq.count(filter) : ids.length;
+  if (options.dryRun || (options.all && !options.yes)) return { matched, changed: 0 };
+  const target = options.all
+    ? { matching: filter }
+    : { domain: options.domain ?? defaultDomain, commandIds: ids };
+  const { operator, reason, result } = options;
+  const changed = await tsq[name](target, {
+    operator: operatorName(operator),
+    ...(reason !== undefined && { reason }),
+    ...(result !== undefined && { result: parseJson("--result", result) }),
+  });
+  return { matched, changed };
+}
+
+function describe(name: ActionName, { matched, changed }: ActionOutcome): string {
+  const match = `${matched} ${matched === 1 ? "command matches" : "commands match"}`;
+  return changed === 0 && matched > 0
+    ? `${match}; nothing was changed. Run it with --yes, and without --dry-run, to ${name} them.`
+    : `${match}, ${changed} ${done[name]}.`;
+}

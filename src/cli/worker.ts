@@ -1,0 +1,91 @@
+import { resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { Command } from "commander";
+import { Tallyman } from "../app/index.ts";
+import type { CommandBus, CommandHandler } from "../commands/index.ts";
+import { TallymanError } from "../errors/index.ts";
+import { runUntilSignal, sleep } from "../runtime/index.ts";
+import { defaultDomain, parseNumber } from "./command-options.ts";
+import { openConfig } from "./open.ts";
+import { type GlobalOptions, printResult, printStep } from "./output.ts";
+
+const idlePollMs = 200;
+
+interface Options extends GlobalOptions {
+  readonly handlers: string;
+  readonly domain?: string;
+  readonly concurrency: string;
+  readonly exitWhenIdle?: boolean;
+}
+
+interface HandlersModule {
+  readonly domain?: string;
+  readonly handlers: Readonly<Record<string, CommandHandler>>;
+}
+
+/** `tallyman worker`: runs handlers from a file until a signal. */
+export function workerCommand(): Command {
+  return new Command("worker")
+    .description("run command handlers from a file until Ctrl+C; running ones finish first")
+    .requiredOption("--handlers <file>", "module that exports `handlers`, and perhaps `domain`")
+    .option("--domain <name>", `the domain (default: the module's, else '${defaultDomain}')`)
+    .option("--concurrency <n>", "handlers at the same time", "10")
+    .option("--exit-when-idle", "stop when nothing is left to do")
+    .addHelpText(
+      "after",
+      `\nA module:\n  export const domain = "orders";\n  export const handlers = {\n    ShipOrder: async ({ data }, context) =>\n      context.transaction((tx) => tx.query("INSERT INTO shipment VALUES ($1)", [data.orderId])),\n  };\n\nExample:\n  $ tallyman worker --handlers ./handlers.ts --concurrency 20`,
+    )
+    .action(async (_options: Options, command: Command) => {
+      const options = command.optsWithGlobals<Options>();
+      const module = await loadHandlers(options.handlers);
+      const domain = options.domain ?? module.domain ?? defaultDomain;
+      const concurrency = parseNumber("--concurrency", options.concurrency);
+      const config = await openConfig(options);
+      // Not withTallyman: an interruption must not close the database before running handlers have ended.
+      await using tallyman = await Tallyman.open(config.database);
+      const { commands } = tallyman;
+      const worker = commands.worker({ domain, concurrency, handlers: module.handlers });
+      printStep(
+        options,
+        `Working on domain '${domain}': ${Object.keys(module.handlers).join(", ")}. Ctrl+C stops.`,
+      );
+      await (options.exitWhenIdle ? runUntilIdle(commands, worker) : runUntilSignal([worker]));
+      const metrics = worker.getMetrics();
+      const { commands_completed: completed = 0, commands_troubleshooting: troubled = 0 } = metrics;
+      printResult(
+        options,
+        { domain, metrics },
+        `${completed} completed, ${troubled} moved to the troubleshooting queue.`,
+      );
+    });
+}
+
+async function runUntilIdle(commands: CommandBus, worker: ReturnType<CommandBus["worker"]>): Promise<void> {
+  const idle = new AbortController();
+  const watch = (async () => {
+    for (;;) {
+      await sleep(idlePollMs);
+      const { ready, waiting, inProgress } = await commands.stats();
+      const { commands_held: held = 0, commands_unsettled: unsettled = 0 } = worker.getMetrics();
+      if (ready + waiting === 0 && held + unsettled === 0 && inProgress === 0) return idle.abort();
+    }
+  })();
+  await runUntilSignal([worker], { signal: idle.signal });
+  await watch;
+}
+
+async function loadHandlers(file: string): Promise<HandlersModule> {
+  const loaded = await import(pathToFileURL(resolve(file)).href).catch((cause: NodeJS.ErrnoException) => {
+    const isTypeScript = cause.code === "ERR_UNKNOWN_FILE_EXTENSION";
+    const hint = isTypeScript
+      ? " For TypeScript run it with tsx: NODE_OPTIONS='--import tsx' tallyman worker …"
+      : "";
+    throw new TallymanError("USAGE", `${file} can't be loaded: ${cause.message}.${hint}`, { cause });
+  });
+  const module = (loaded.handlers ? loaded : loaded.default) as HandlersModule | undefined;
+  if (module && typeof module.handlers === "object") return module;
+  throw new TallymanError(
+    "USAGE",
+    `${file} exports no \`handlers\`: an object of functions by command type.`,
+  );
+}

@@ -1,0 +1,141 @@
+import type { Database, Transaction } from "../database/index.ts";
+import { TallymanError } from "../errors/index.ts";
+import { crashPoint, type Deferred, deferred } from "../runtime/index.ts";
+import type { CommandContext } from "./command-handler.ts";
+import { markOutage } from "./failure.ts";
+import type { Leases } from "./leases.ts";
+import { storableJson } from "./serialize.ts";
+import { type ClaimedRow, lockClaimed } from "./sql/claim.ts";
+import { type Settled, settleCommands } from "./sql/settle.ts";
+
+/** What an attempt needs of its worker. */
+export interface AttemptHost {
+  readonly database: Database;
+  readonly leases: Leases;
+  readonly handlerTimeoutMs: number;
+  /** Runs `work` when few enough transactions of handlers are open, so that some connections stay free. */
+  limitTransactions<T>(work: () => Promise<T>): Promise<T>;
+}
+
+/** One run of a handler: its context, its time limit, and whether it completed its command by itself. */
+export class Attempt implements CommandContext {
+  readonly #host: AttemptHost;
+  readonly #claimed: ClaimedRow;
+  #controller: AbortController | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #unsubscribe: (() => void) | undefined;
+  #timeout: Deferred<never> | undefined;
+  #hasTransaction = false;
+  /** What the command's own transaction did, once it has committed. */
+  settled: Settled | undefined;
+
+  constructor(host: AttemptHost, claimed: ClaimedRow) {
+    this.#host = host;
+    this.#claimed = claimed;
+  }
+
+  // Most handlers never look at the signal, and a controller for each would be the dearest part of a fast one.
+  get signal(): AbortSignal {
+    if (!this.#controller) {
+      const controller = new AbortController();
+      this.#controller = controller;
+      const { leases } = this.#host;
+      const { leaseToken } = this.#claimed;
+      this.#unsubscribe = leases.onLost(leaseToken, () => controller.abort(this.#leaseLost()));
+      if (!leases.isHeld(leaseToken)) controller.abort(this.#leaseLost());
+    }
+    return this.#controller.signal;
+  }
+
+  abort(reason: Error): void {
+    void this.signal;
+    this.#controller?.abort(reason);
+  }
+
+  /** The handler's outcome, or TIMED_OUT; then its signal is aborted, and whatever it still does is in vain. */
+  async run<T>(handler: () => T | PromiseLike<T>): Promise<T> {
+    const timeout = deferred<never>();
+    this.#timeout = timeout;
+    this.#startTimer(this.#host.handlerTimeoutMs);
+    try {
+      const result = handler();
+      return isPromise(result) ? await Promise.race([result, timeout.promise]) : result;
+    } finally {
+      clearTimeout(this.#timer);
+      this.#timeout = undefined;
+    }
+  }
+
+  end(): void {
+    this.#unsubscribe?.();
+  }
+
+  async extend(ms = this.#host.handlerTimeoutMs): Promise<void> {
+    if (!this.#host.leases.isHeld(this.#claimed.leaseToken)) throw this.#leaseLost();
+    if (this.#timeout) this.#startTimer(ms);
+  }
+
+  async transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+    if (this.#hasTransaction) {
+      throw new TallymanError(
+        "INVALID_STATE",
+        "context.transaction() completes the command: call it once per attempt.",
+      );
+    }
+    this.#hasTransaction = true;
+    try {
+      return await this.#host.limitTransactions(() =>
+        this.#host.database.transaction((tx) => this.#workAndComplete(tx, work)),
+      );
+    } catch (error) {
+      this.settled = undefined;
+      markOutage(error);
+      throw error;
+    }
+  }
+
+  /** The lock comes first, so that nobody can take the command meanwhile; the counters last, for everybody wants them. */
+  async #workAndComplete<T>(tx: Transaction, work: (tx: Transaction) => Promise<T>): Promise<T> {
+    if (!(await lockClaimed(tx, this.#claimed))) throw this.#leaseLost();
+    const result = await work(tx);
+    crashPoint("commands.transaction.before-settle");
+    const json = storableJson(result ?? null);
+    if (json === undefined)
+      throw new TallymanError("COMMAND_INVALID", "The result is not JSON that can be stored.");
+    this.settled = await settleCommands(tx, [
+      {
+        id: this.#claimed.id,
+        from: "IN_PROGRESS",
+        leaseToken: this.#claimed.leaseToken,
+        outcome: "COMPLETED",
+        event: "COMPLETED",
+        isAttempt: true,
+        ...(result !== undefined && { result: json }),
+      },
+    ]);
+    crashPoint("commands.transaction.before-commit");
+    return result;
+  }
+
+  #startTimer(ms: number): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => {
+      const error = new TallymanError("TIMED_OUT", `The handler did not finish within ${ms} ms.`, {
+        details: { commandId: this.#claimed.commandId, ms },
+      });
+      this.abort(error);
+      this.#timeout?.reject(error);
+    }, ms);
+  }
+
+  #leaseLost(): TallymanError {
+    const { commandId } = this.#claimed;
+    return new TallymanError("LEASE_LOST", `Command ${commandId} is no longer held by this worker.`, {
+      details: { commandId },
+    });
+  }
+}
+
+function isPromise<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
+  return typeof (value as PromiseLike<T> | undefined)?.then === "function";
+}

@@ -1,0 +1,285 @@
+import type { CallerClient, Database, Transaction } from "../database/index.ts";
+import { TallymanError } from "../errors/index.ts";
+import { type GivenOptions, oneOf, resolveOptions, sleep, wholeNumber } from "../runtime/index.ts";
+import {
+  type BatchMetadata,
+  type BatchStatus,
+  type CompletionCommand,
+  type CreateBatchOptions,
+  isFinished,
+} from "./batch.ts";
+import type { BatchWatcher } from "./batch-watcher.ts";
+import type { BatchCommand, CommandMetadata, CommandStatus } from "./command.ts";
+import { newCommandId, refuseBadUuid } from "./command-id.ts";
+import { batchNotFound, enqueue, refuseDuplicates } from "./enqueue.ts";
+import type { Hints } from "./hints.ts";
+import { type SerializedCommand, serializeCommand, storableJson } from "./serialize.ts";
+import {
+  cancelCommands,
+  insertBatch,
+  markCanceled,
+  type NewBatch,
+  sealBatch,
+  selectBatch,
+  selectBatches,
+  selectBatchesById,
+} from "./sql/batch.ts";
+import { selectBatchCommands } from "./sql/command.ts";
+
+/** A batch is one transaction; beyond this, use an open batch and add to it. */
+export const batchCommandsMax = 1_000_000;
+const cancelStepMax = 5_000;
+const pageMax = 1_000;
+const nameLettersMax = 255;
+
+/** A page of a list. */
+export interface PageOptions<Status extends string> {
+  /** Only those in this state. */
+  readonly status?: Status;
+  /** Default 100, at most 1000. */
+  readonly limit: number;
+  /** Default 0. For long lists pass `cursor` instead: an offset reads all that it skips. */
+  readonly offset: number;
+  /** Id of the last item of the page before. */
+  readonly cursor?: string;
+}
+
+/** Checks and completes a command's data; given by the bus, which knows the schemas and limits. */
+export type Prepare = (
+  domain: string,
+  commands: readonly BatchCommand[],
+  priority?: number,
+) => Promise<SerializedCommand[]>;
+
+/** What batches share with the bus that they belong to. */
+export interface BatchesContext {
+  readonly database: Database;
+  readonly hints: Hints;
+  readonly watcher: BatchWatcher;
+  readonly prepare: Prepare;
+  readonly payloadBytesMax: number;
+}
+
+/** The batch half of the command bus; see there. */
+export class Batches {
+  readonly #context: BatchesContext;
+
+  constructor(context: BatchesContext) {
+    this.#context = context;
+  }
+
+  async create(
+    domain: string,
+    commands: readonly BatchCommand[],
+    options: CreateBatchOptions = {},
+    caller?: Transaction | CallerClient,
+  ): Promise<string> {
+    const { database, hints, watcher, prepare } = this.#context;
+    refuseBadSize(commands.length, options.open ?? false);
+    const serialized = await prepare(domain, commands, options.priority);
+    refuseDuplicates(domain, serialized);
+    const batch = this.#newBatch(domain, serialized.length, options);
+    const watch = options.onComplete && watcher.watch(batch.batchId, options.onComplete);
+    const store = async (tx: Transaction) => {
+      const xid = await insertBatch(tx, batch);
+      watch?.createdBy(xid);
+      await enqueue(tx, { domain, batchId: batch.batchId, isNew: true }, serialized);
+    };
+    try {
+      if (caller) await this.#storeInside(database.join(caller), domain, store);
+      else await database.transaction(store);
+    } catch (error) {
+      watch?.cancel();
+      throw error;
+    }
+    watcher.start();
+    if (!caller) void hints.commandsReady(domain);
+    return batch.batchId;
+  }
+
+  async get(domain: string, batchId: string): Promise<BatchMetadata | null> {
+    refuseBadUuid("batchId", batchId);
+    return selectBatch(this.#context.database, domain, batchId);
+  }
+
+  async list(domain: string, given: GivenOptions<PageOptions<BatchStatus>> = {}): Promise<BatchMetadata[]> {
+    const { status = null, limit, offset, cursor = null } = resolvePage(given, batchStatuses);
+    return selectBatches(this.#context.database, domain, { status, limit, offset, cursor });
+  }
+
+  async listCommands(
+    domain: string,
+    batchId: string,
+    given: GivenOptions<PageOptions<CommandStatus>> = {},
+  ): Promise<CommandMetadata[]> {
+    refuseBadUuid("batchId", batchId);
+    const { status = null, limit, offset, cursor = null } = resolvePage(given, commandStatuses);
+    return selectBatchCommands(this.#context.database, domain, batchId, { status, limit, offset, cursor });
+  }
+
+  async seal(domain: string, batchId: string): Promise<void> {
+    refuseBadUuid("batchId", batchId);
+    const { database } = this.#context;
+    const sealed = await database.transaction((tx) => sealBatch(tx, domain, batchId));
+    if (!sealed) throw batchNotFound(domain, batchId);
+    this.completed(sealed.completedBatches);
+  }
+
+  async cancel(domain: string, batchId: string, operator: string): Promise<number> {
+    refuseBadUuid("batchId", batchId);
+    const { database } = this.#context;
+    if (!(await markCanceled(database, domain, batchId, operator))) {
+      const batch = await selectBatch(database, domain, batchId);
+      if (!batch) throw batchNotFound(domain, batchId);
+      throw new TallymanError("INVALID_STATE", `Can't cancel batch ${batchId}: it is ${batch.status}.`, {
+        details: { batchId, status: batch.status },
+      });
+    }
+    return this.carryOutCancellation(domain, batchId, { event: "OPERATOR_CANCEL", operator });
+  }
+
+  /** Cancels what nobody has begun, a bounded transaction at a time; any process may go on with it. */
+  async carryOutCancellation(
+    domain: string,
+    batchId: string,
+    { event, operator }: { event: string; operator: string },
+  ): Promise<number> {
+    const { database } = this.#context;
+    let canceled = 0;
+    for (let after = 0; ; ) {
+      const request = { batchId, after, limit: cancelStepMax, event, details: { operator } };
+      const step = await database.transaction((tx) => cancelCommands(tx, request));
+      if (!step) break;
+      canceled += step.canceled;
+      after = step.lastId;
+      this.completed(step.completedBatches);
+    }
+    // Nothing may have been left to cancel, and an open batch that was sealed by this may be done.
+    const sealed = await database.transaction((tx) => sealBatch(tx, domain, batchId));
+    this.completed(sealed?.completedBatches ?? []);
+    return canceled;
+  }
+
+  /** Carries out cancellations that were decided elsewhere: an expiry, or a process that died amid one. */
+  async resumeCancellations(batchIds: readonly string[]): Promise<void> {
+    if (batchIds.length === 0) return;
+    for (const { domain, batchId, expiresAt } of await selectBatchesById(this.#context.database, batchIds)) {
+      const event = expiresAt ? "EXPIRED" : "OPERATOR_CANCEL";
+      await this.carryOutCancellation(domain, batchId, { event, operator: "maintenance" });
+    }
+  }
+
+  async wait(domain: string, batchId: string, signal?: AbortSignal): Promise<BatchMetadata> {
+    const batch = await this.get(domain, batchId);
+    if (!batch) throw batchNotFound(domain, batchId);
+    return isFinished(batch) ? batch : this.#context.watcher.wait(batchId, signal);
+  }
+
+  async *watch(
+    domain: string,
+    batchId: string,
+    { intervalMs = 250, signal }: { intervalMs?: number; signal?: AbortSignal } = {},
+  ): AsyncGenerator<BatchMetadata> {
+    let last = "";
+    for (;;) {
+      const batch = await this.get(domain, batchId);
+      if (!batch) throw batchNotFound(domain, batchId);
+      const now = JSON.stringify(batch);
+      if (now !== last) yield batch;
+      last = now;
+      if (isFinished(batch)) return;
+      await sleep(intervalMs, signal);
+    }
+  }
+
+  /** Tells watchers here and in other processes. */
+  completed(batchIds: readonly string[]): void {
+    if (batchIds.length === 0) return;
+    this.#context.watcher.notify();
+    this.#context.hints.batchesCompleted(batchIds);
+  }
+
+  async #storeInside(
+    tx: Transaction,
+    domain: string,
+    store: (tx: Transaction) => Promise<void>,
+  ): Promise<void> {
+    await store(tx);
+    await this.#context.hints.commandsReady(domain, tx);
+  }
+
+  #newBatch(domain: string, totalCount: number, options: CreateBatchOptions): NewBatch {
+    const { name, customData, completion, open = false, priority = 0, expiresAt } = options;
+    if (name !== undefined && name.length > nameLettersMax)
+      throw invalidBatch(`name is longer than ${nameLettersMax}`);
+    if (!Number.isInteger(priority)) throw invalidBatch("priority must be a whole number");
+    if (expiresAt && Number.isNaN(expiresAt.getTime())) throw invalidBatch("expiresAt must be a valid date");
+    const custom = customData === undefined ? null : storableJson(customData);
+    if (custom === undefined) throw invalidBatch("customData is not JSON that can be stored");
+    return {
+      batchId: newCommandId(),
+      domain,
+      name: name ?? null,
+      customData: custom,
+      totalCount,
+      isSealed: !open,
+      priority,
+      expiresAt: expiresAt ?? null,
+      completion: completion === undefined ? null : this.#completionJson(domain, completion),
+    };
+  }
+
+  #completionJson(domain: string, { data = {}, ...command }: CompletionCommand): string {
+    const target = command.domain ?? domain;
+    const { payloadBytesMax } = this.#context;
+    const { json } = serializeCommand(target, { ...command, data }, { payloadBytesMax });
+    return `{"domain":${JSON.stringify(target)},${json.slice(1)}`;
+  }
+}
+
+const batchStatuses: readonly BatchStatus[] = [
+  "PENDING",
+  "IN_PROGRESS",
+  "COMPLETED",
+  "COMPLETED_WITH_FAILURES",
+];
+const commandStatuses: readonly CommandStatus[] = [
+  "PENDING",
+  "IN_PROGRESS",
+  "COMPLETED",
+  "FAILED",
+  "CANCELED",
+  "IN_TROUBLESHOOTING_QUEUE",
+];
+
+function resolvePage<Status extends string>(
+  given: GivenOptions<PageOptions<Status>>,
+  statuses: readonly Status[],
+): Readonly<PageOptions<Status>> {
+  const page = resolveOptions<PageOptions<string>>(
+    { status: undefined as unknown as string, limit: 100, offset: 0, cursor: undefined as unknown as string },
+    given as GivenOptions<PageOptions<string>>,
+    {
+      status: oneOf<string>(...statuses),
+      limit: wholeNumber({ max: pageMax }),
+      offset: wholeNumber({ min: 0 }),
+    },
+  ) as Readonly<PageOptions<Status>>;
+  if (page.cursor !== undefined) refuseBadUuid("cursor", page.cursor);
+  return page;
+}
+
+function refuseBadSize(commands: number, open: boolean): void {
+  if (commands === 0 && !open) {
+    throw new TallymanError("BATCH_EMPTY", "A batch needs at least one command, unless it is created open.");
+  }
+  if (commands > batchCommandsMax) {
+    throw invalidBatch(
+      `${commands} commands are more than ${batchCommandsMax}; create it open and add them in parts`,
+    );
+  }
+}
+
+function invalidBatch(what: string): TallymanError {
+  return new TallymanError("COMMAND_INVALID", `The batch can't be created: ${what}.`);
+}

@@ -1,0 +1,364 @@
+import type { StandardSchemaV1 } from "@standard-schema/spec";
+import type { CallerClient, Database, Transaction } from "../database/index.ts";
+import { type GivenOptions, resolveOptions, wholeNumber } from "../runtime/index.ts";
+import type { BatchMetadata, BatchStatus, CreateBatchOptions } from "./batch.ts";
+import { BatchWatcher } from "./batch-watcher.ts";
+import { Batches, type PageOptions } from "./batches.ts";
+import type { BatchCommand, CommandMetadata, CommandStatus, SendOptions } from "./command.ts";
+import { refuseBadUuid } from "./command-id.ts";
+import { CommandSchemas, type CommandType } from "./command-schemas.ts";
+import { type EnqueueTarget, enqueue, enqueueChunk, refuseDuplicates } from "./enqueue.ts";
+import { Hints } from "./hints.ts";
+import { Maintenance, type Pruned, type RetentionOptions } from "./maintenance.ts";
+import { ReplyQueue } from "./reply-queue.ts";
+import { type SerializedCommand, serializeCommand } from "./serialize.ts";
+import { type AuditEvent, selectAudit, selectBatchHistory, selectHistory } from "./sql/audit.ts";
+import { selectBatchesById } from "./sql/batch.ts";
+import { selectCommand, setPaused } from "./sql/command.ts";
+import { enqueueChunkMax } from "./sql/enqueue.ts";
+import { type BusStats, type Miscount, recountBatches, selectStats } from "./sql/recount.ts";
+import { TroubleshootingQueue } from "./troubleshooting-queue.ts";
+import { Worker } from "./worker.ts";
+import type { WorkerOptions } from "./worker-options.ts";
+
+const auditPageMax = 1_000;
+
+/** Settings of a {@link CommandBus}. */
+export interface CommandBusOptions {
+  /** Largest data of one command, as JSON. Default 1 MB. */
+  readonly payloadBytesMax: number;
+}
+
+/** Where a call's writes go: into the caller's own transaction, or one of their own. */
+export interface TransactionOption {
+  /** A client inside a transaction that the caller commits, or a {@link Transaction}. */
+  readonly tx?: Transaction | CallerClient;
+}
+
+/** Which audit events. */
+export interface AuditOptions {
+  readonly domain?: string;
+  readonly eventType?: string;
+  /** Default 100, at most 1000. */
+  readonly limit: number;
+  /** `auditId` of the last event of the page before. */
+  readonly before?: number;
+}
+
+/**
+ * Sends commands, groups them into batches, and says what became of them. Safe to share between all parts of
+ * a process; any number of processes may have one on the same database. Closing it ends its watches, not the
+ * database.
+ *
+ * @example
+ * ```ts
+ * const batchId = await bus.createBatch("orders", orders.map((order) => ({ commandType: "ShipOrder", data: order })), {
+ *   name: "Evening run",
+ *   onComplete: (batch) => console.log(`${batch.completedCount} of ${batch.totalCount} shipped`),
+ * });
+ * const { status } = await bus.waitForBatch("orders", batchId);
+ * ```
+ */
+export class CommandBus implements AsyncDisposable {
+  readonly database: Database;
+  /** Commands that failed for good, and what operators can do about them. */
+  readonly tsq: TroubleshootingQueue;
+  /** @internal */
+  readonly schemas = new CommandSchemas();
+  /** @internal */
+  readonly hints: Hints;
+  /** @internal */
+  readonly maintenance: Maintenance;
+  readonly #options: Readonly<CommandBusOptions>;
+  readonly #watcher: BatchWatcher;
+  readonly #batches: Batches;
+
+  /** @throws TallymanError INVALID_OPTION */
+  constructor(database: Database, given: GivenOptions<CommandBusOptions> = {}) {
+    this.database = database;
+    this.#options = resolveOptions<CommandBusOptions>({ payloadBytesMax: 1024 * 1024 }, given);
+    this.hints = new Hints(database);
+    this.#watcher = new BatchWatcher(database, this.hints);
+    const { payloadBytesMax } = this.#options;
+    this.#batches = new Batches({
+      database,
+      hints: this.hints,
+      watcher: this.#watcher,
+      payloadBytesMax,
+      prepare: (domain, commands, priority) => this.#prepare(domain, commands, priority),
+    });
+    this.maintenance = new Maintenance({ database, batches: this.#batches, hints: this.hints });
+    this.tsq = new TroubleshootingQueue(database, this.hints, (batchIds) => this.completed(batchIds));
+  }
+
+  /**
+   * Gives a command type a schema (any Standard Schema: zod, valibot, arktype, …). From then on `send` refuses
+   * data that does not fit, a worker that receives such data moves it to the troubleshooting queue, and handlers
+   * of the returned type get the schema's output.
+   *
+   * @example
+   * ```ts
+   * const shipOrder = bus.register("orders", "ShipOrder", z.object({ orderId: z.number() }));
+   * worker.handle(shipOrder, ({ data }) => ship(data.orderId));
+   * ```
+   */
+  register<Input, Output>(
+    domain: string,
+    commandType: string,
+    schema: StandardSchemaV1<Input, Output>,
+  ): CommandType<Input, Output> {
+    const type = { domain, commandType, schema };
+    this.schemas.register(type);
+    return type;
+  }
+
+  /**
+   * Sends one command and returns its id. With `batchId` it is added to that open batch.
+   *
+   * @throws DuplicateCommandError, BatchSealedError; TallymanError BATCH_NOT_FOUND, COMMAND_INVALID,
+   * COMMAND_TOO_LARGE
+   */
+  async send(
+    domain: string,
+    commandType: string,
+    { batchId, ...command }: SendOptions & { readonly batchId?: string },
+    { tx }: TransactionOption = {},
+  ): Promise<string> {
+    const [commandId = ""] = await this.sendMany(domain, [{ ...command, commandType }], {
+      ...(batchId !== undefined && { batchId }),
+      ...(tx && { tx }),
+    });
+    return commandId;
+  }
+
+  /**
+   * Sends many commands, all or none, and returns their ids in order. 100,000 are one transaction.
+   *
+   * @throws as {@link send}
+   */
+  async sendMany(
+    domain: string,
+    commands: readonly BatchCommand[],
+    { tx, batchId }: TransactionOption & { readonly batchId?: string } = {},
+  ): Promise<string[]> {
+    if (commands.length === 0) return [];
+    if (batchId !== undefined) refuseBadUuid("batchId", batchId);
+    const serialized = await this.#prepare(domain, commands);
+    refuseDuplicates(domain, serialized);
+    await this.#store({ domain, batchId: batchId ?? null, isNew: false }, serialized, tx);
+    return serialized.map(({ commandId }) => commandId);
+  }
+
+  /**
+   * Stores a batch with all its commands, or nothing, and returns its id. At most a million commands; a larger
+   * one is created open and added to. `onComplete` is called once in this process, whoever finishes the batch;
+   * it is lost with the process, so what must happen belongs in `completion`.
+   *
+   * @throws DuplicateCommandError; TallymanError BATCH_EMPTY, COMMAND_INVALID (also for a command of another
+   * domain), COMMAND_TOO_LARGE
+   */
+  createBatch(
+    domain: string,
+    commands: readonly BatchCommand[],
+    options: CreateBatchOptions = {},
+    { tx }: TransactionOption = {},
+  ): Promise<string> {
+    return this.#batches.create(domain, commands, options, tx);
+  }
+
+  /**
+   * Adds commands to an open batch and returns their ids.
+   *
+   * @throws as {@link send}
+   */
+  addToBatch(
+    domain: string,
+    batchId: string,
+    commands: readonly BatchCommand[],
+    options: TransactionOption = {},
+  ): Promise<string[]> {
+    return this.sendMany(domain, commands, { ...options, batchId });
+  }
+
+  /** Takes no more commands into an open batch, which from now on can complete. Sealing twice changes nothing. */
+  sealBatch(domain: string, batchId: string): Promise<void> {
+    return this.#batches.seal(domain, batchId);
+  }
+
+  /**
+   * Cancels every command of a batch that nobody has begun, those in the troubleshooting queue included.
+   * Running handlers finish; what would be tried again is cancelled instead. The batch ends
+   * COMPLETED_WITH_FAILURES. Returns how many commands were cancelled now.
+   *
+   * @throws TallymanError BATCH_NOT_FOUND, INVALID_STATE when it has ended
+   */
+  cancelBatch(domain: string, batchId: string, { operator }: { operator: string }): Promise<number> {
+    return this.#batches.cancel(domain, batchId, operator);
+  }
+
+  /** A batch of this domain, or null. */
+  getBatch(domain: string, batchId: string): Promise<BatchMetadata | null> {
+    return this.#batches.get(domain, batchId);
+  }
+
+  /** A batch of any domain, or null: for tools that were given nothing but the id. */
+  async findBatch(batchId: string): Promise<BatchMetadata | null> {
+    refuseBadUuid("batchId", batchId);
+    const [batch = null] = await selectBatchesById(this.database, [batchId]);
+    return batch;
+  }
+
+  /** Batches of a domain, newest first. */
+  listBatches(domain: string, page: GivenOptions<PageOptions<BatchStatus>> = {}): Promise<BatchMetadata[]> {
+    return this.#batches.list(domain, page);
+  }
+
+  /** Commands of a batch, in the order in which they were sent. */
+  listBatchCommands(
+    domain: string,
+    batchId: string,
+    page: GivenOptions<PageOptions<CommandStatus>> = {},
+  ): Promise<CommandMetadata[]> {
+    return this.#batches.listCommands(domain, batchId, page);
+  }
+
+  /**
+   * Resolves when the batch has completed, with or without failures.
+   *
+   * @throws TallymanError BATCH_NOT_FOUND; ABORTED when the signal, or the closing of the bus, ended the wait
+   */
+  waitForBatch(
+    domain: string,
+    batchId: string,
+    { signal }: { signal?: AbortSignal } = {},
+  ): Promise<BatchMetadata> {
+    return this.#batches.wait(domain, batchId, signal);
+  }
+
+  /** The batch at once and after every change, looked for each `intervalMs` (default 250), until it has completed. */
+  watchBatch(
+    domain: string,
+    batchId: string,
+    options: { intervalMs?: number; signal?: AbortSignal } = {},
+  ): AsyncGenerator<BatchMetadata> {
+    return this.#batches.watch(domain, batchId, options);
+  }
+
+  /** One command, or null. */
+  async getCommand(domain: string, commandId: string): Promise<CommandMetadata | null> {
+    refuseBadUuid("commandId", commandId);
+    return selectCommand(this.database, domain, commandId);
+  }
+
+  /** Everything that happened to a command, in order. */
+  async history(domain: string, commandId: string): Promise<AuditEvent[]> {
+    refuseBadUuid("commandId", commandId);
+    return selectHistory(this.database, domain, commandId);
+  }
+
+  /** What happened to a batch itself: BATCH_STARTED, BATCH_COMPLETED. */
+  async batchHistory(domain: string, batchId: string): Promise<AuditEvent[]> {
+    refuseBadUuid("batchId", batchId);
+    return selectBatchHistory(this.database, domain, batchId);
+  }
+
+  /** Audit events of all commands and batches, newest first. */
+  async audit(given: GivenOptions<AuditOptions> = {}): Promise<AuditEvent[]> {
+    const {
+      domain = null,
+      eventType = null,
+      limit,
+      before = null,
+    } = resolveOptions<AuditOptions>(
+      { domain: undefined as never, eventType: undefined as never, limit: 100, before: undefined as never },
+      given,
+      { limit: wholeNumber({ max: auditPageMax }) },
+    );
+    return selectAudit(this.database, { domain, eventType, limit, before });
+  }
+
+  /** The replies of a queue. */
+  replies(queue: string): ReplyQueue {
+    return new ReplyQueue(this.database, this.hints, queue);
+  }
+
+  /** No worker gets commands of this domain any more; those that are running finish. */
+  pauseDomain(domain: string, { operator }: { operator: string }): Promise<void> {
+    return setPaused(this.database, domain, true, operator);
+  }
+
+  /** Hands the domain's commands out again. */
+  async resumeDomain(domain: string, { operator }: { operator: string }): Promise<void> {
+    await setPaused(this.database, domain, false, operator);
+    void this.hints.commandsReady(domain);
+  }
+
+  /** A worker on this bus; start it. */
+  worker(options: GivenOptions<WorkerOptions>): Worker {
+    return new Worker(this, options);
+  }
+
+  /** Backlog, age and health of the tables. */
+  stats(): Promise<BusStats> {
+    return selectStats(this.database);
+  }
+
+  /** Counts all batches anew: an empty `miscounts` proves that every stored counter is right. */
+  recount(): Promise<{ batches: number; miscounts: Miscount[] }> {
+    return recountBatches(this.database);
+  }
+
+  /** Deletes what is old, as workers with a `retention` do by themselves. */
+  prune(retention: RetentionOptions): Promise<Pruned> {
+    return this.maintenance.prune(retention);
+  }
+
+  /** Ends watches and waits; callbacks that are running finish first. Safe to call twice. */
+  async close(): Promise<void> {
+    await this.#watcher.stop();
+    await this.hints.flush();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  /** @internal */
+  completed(batchIds: readonly string[]): void {
+    this.#batches.completed(batchIds);
+  }
+
+  async #prepare(
+    domain: string,
+    commands: readonly BatchCommand[],
+    priority?: number,
+  ): Promise<SerializedCommand[]> {
+    const limits = {
+      payloadBytesMax: this.#options.payloadBytesMax,
+      ...(priority !== undefined && { priority }),
+    };
+    const serialized: SerializedCommand[] = [];
+    for (const command of commands) {
+      const { commandType, data } = command;
+      if (this.schemas.has(domain, commandType)) await this.schemas.check(domain, commandType, data);
+      serialized.push(serializeCommand(domain, command, limits));
+    }
+    return serialized;
+  }
+
+  async #store(
+    target: EnqueueTarget,
+    commands: readonly SerializedCommand[],
+    caller?: Transaction | CallerClient,
+  ): Promise<void> {
+    if (caller) {
+      const tx = this.database.join(caller);
+      await enqueue(tx, target, commands);
+      await this.hints.commandsReady(target.domain, tx);
+      return;
+    }
+    if (commands.length <= enqueueChunkMax) await enqueueChunk(this.database, target, commands);
+    else await this.database.transaction((tx) => enqueue(tx, target, commands));
+    void this.hints.commandsReady(target.domain);
+  }
+}

@@ -1,0 +1,82 @@
+import { retryClassOf } from "../database/index.ts";
+import { isTallymanError } from "../errors/index.ts";
+import { errorSignature } from "./error-signature.ts";
+import { BusinessRuleError, PermanentError } from "./errors.ts";
+import type { ClaimedRow } from "./sql/claim.ts";
+import type { Settlement } from "./sql/settle.ts";
+
+/** How often and when a failed command is tried again. */
+export interface RetryPolicy {
+  readonly maxAttempts: number;
+  /** Delay after the first, second, … failed attempt; the last repeats. */
+  readonly backoffMs: readonly number[];
+}
+
+const messageLettersMax = 10_000;
+/** A database that is away is not the command's fault: it is tried again soon, at no cost. */
+const outageDelayMs = 1_000;
+
+/** The command's next step after its handler threw. Pure. */
+export function settlementOfFailure(claimed: ClaimedRow, error: unknown, policy: RetryPolicy): Settlement {
+  const base = { id: claimed.id, leaseToken: claimed.leaseToken, from: "IN_PROGRESS" as const };
+  if (isOutage(error)) {
+    return {
+      ...base,
+      outcome: "RETRY",
+      event: "RETRY_SCHEDULED",
+      delayMs: outageDelayMs,
+      error: describeError(error),
+    };
+  }
+  const failed = { ...base, isAttempt: true, error: describeError(error) };
+  if (error instanceof BusinessRuleError) return { ...failed, outcome: "FAILED", event: "FAILED" };
+  const attempts = claimed.attempts + 1;
+  const isExhausted = attempts >= (claimed.maxAttempts ?? policy.maxAttempts);
+  if (isExhausted || isPermanent(error)) {
+    return { ...failed, outcome: "IN_TROUBLESHOOTING_QUEUE", event: "MOVED_TO_TSQ" };
+  }
+  return {
+    ...failed,
+    outcome: "RETRY",
+    event: "RETRY_SCHEDULED",
+    delayMs: backoffAfter(attempts, policy.backoffMs),
+  };
+}
+
+/** The delay after the failed attempt number `attempts`. */
+export function backoffAfter(attempts: number, backoffMs: readonly number[]): number {
+  return backoffMs[Math.min(attempts, backoffMs.length) - 1] ?? 0;
+}
+
+/** An error as it is stored: code, message and kind. */
+export function describeError(error: unknown): NonNullable<Settlement["error"]> {
+  const name = error instanceof Error ? error.name : "Error";
+  const text = error instanceof Error ? error.message : String(error);
+  const message = text.replaceAll("\u0000", "").slice(0, messageLettersMax);
+  const { code } = error as { code?: unknown };
+  return {
+    code: typeof code === "string" ? code.slice(0, 255) : name,
+    message,
+    signature: errorSignature(name, message),
+  };
+}
+
+function isPermanent(error: unknown): boolean {
+  return (
+    error instanceof PermanentError ||
+    isTallymanError(error, "COMMAND_INVALID") ||
+    isTallymanError(error, "COMMAND_TYPE_UNKNOWN")
+  );
+}
+
+/** Marks an error that came from our own transaction; a handler's other connections are its own affair. */
+const outages = new WeakSet<object>();
+
+export function markOutage(error: unknown): void {
+  const isOurs = retryClassOf(error) !== undefined || isTallymanError(error, "COMMIT_UNKNOWN");
+  if (isOurs || isTallymanError(error, "DATABASE_UNREACHABLE")) outages.add(error as object);
+}
+
+function isOutage(error: unknown): boolean {
+  return typeof error === "object" && error !== null && outages.has(error);
+}

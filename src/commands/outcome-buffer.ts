@@ -1,0 +1,93 @@
+import { type Database, retryClassOf } from "../database/index.ts";
+import { isTallymanError } from "../errors/index.ts";
+import { backoffMs, crashPoint, GroupCommitBuffer, logger, sleep } from "../runtime/index.ts";
+import { type Settled, type Settlement, settleCommands } from "./sql/settle.ts";
+
+const log = logger("commands.outcomes");
+
+/** Outcomes that wait for their commit at most; beyond this, handlers wait. */
+const pendingGroupsMax = 8;
+const retryDelays = { initialMs: 20, maxMs: 1_000, factor: 2, jitter: 0.5 };
+
+/** How outcomes are committed. */
+export interface OutcomeBufferOptions {
+  readonly groupMax: number;
+  readonly groupDelayMs: number;
+  /** An outcome is tried for this long while the database is away: after that the lease is lost anyway. */
+  readonly leaseMs: number;
+  onSettled(settled: Settled): void;
+}
+
+/**
+ * Commits outcomes in groups. A group that meets a lost connection or a deadlock is sent again, even when
+ * its commit may have counted: the lease token and the state make the second one change nothing.
+ */
+export class OutcomeBuffer {
+  readonly #database: Database;
+  readonly #options: OutcomeBufferOptions;
+  readonly #buffer: GroupCommitBuffer<Settlement, boolean>;
+
+  constructor(database: Database, options: OutcomeBufferOptions) {
+    this.#database = database;
+    this.#options = options;
+    this.#buffer = new GroupCommitBuffer({
+      flush: (group) => this.#flush(group),
+      itemsMax: options.groupMax,
+      delayMs: options.groupDelayMs,
+      pendingMax: options.groupMax * pendingGroupsMax,
+    });
+  }
+
+  get pending(): number {
+    return this.#buffer.pending;
+  }
+
+  /** Resolves to true when the outcome counts, to false when the command was no longer ours. */
+  add(settlement: Settlement): Promise<boolean> {
+    return this.#buffer.add(settlement);
+  }
+
+  stop(): Promise<void> {
+    return this.#buffer.stop();
+  }
+
+  async #flush(group: readonly Settlement[]): Promise<(boolean | Error)[]> {
+    crashPoint("commands.outcomes.before-flush");
+    // A worker that lost a command and got it again may have two outcomes for it; only one can count.
+    if (new Set(group.map(({ id }) => id)).size < group.length) return this.#flushSingly(group);
+    try {
+      const settled = await this.#settleUntilAnswered(group);
+      crashPoint("commands.outcomes.after-flush");
+      this.#options.onSettled(settled);
+      return group.map(({ id }) => settled.ids.has(id));
+    } catch (error) {
+      if (group.length === 1) throw error;
+      log.warn(`A group of ${group.length} outcomes was refused, settling them one by one: ${String(error)}`);
+      return this.#flushSingly(group);
+    }
+  }
+
+  /** One outcome that the database refuses must not take its neighbours with it. */
+  async #flushSingly(group: readonly Settlement[]): Promise<(boolean | Error)[]> {
+    const outcomes: (boolean | Error)[] = [];
+    for (const settlement of group) {
+      const outcome = await this.#flush([settlement]).catch((error: unknown) => [error as Error]);
+      outcomes.push(outcome[0] ?? false);
+    }
+    return outcomes;
+  }
+
+  async #settleUntilAnswered(group: readonly Settlement[]): Promise<Settled> {
+    const deadlineMs = performance.now() + this.#options.leaseMs;
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await settleCommands(this.#database, group);
+      } catch (error) {
+        const canRetry = retryClassOf(error) !== undefined || isTallymanError(error, "DATABASE_UNREACHABLE");
+        if (!canRetry || performance.now() > deadlineMs) throw error;
+        log.debug("Outcomes were not committed, trying again", { reason: String(error), attempt });
+        await sleep(backoffMs(attempt, retryDelays));
+      }
+    }
+  }
+}

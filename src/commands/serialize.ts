@@ -1,0 +1,98 @@
+import { TallymanError } from "../errors/index.ts";
+import type { BatchCommand } from "./command.ts";
+import { newCommandId, refuseBadUuid } from "./command-id.ts";
+
+/** A command that can be stored: its id, and the JSON object that the stored function reads. */
+export interface SerializedCommand {
+  readonly commandId: string;
+  readonly json: string;
+}
+
+const priorityMax = 2 ** 31 - 1;
+const nameLettersMax = 255;
+
+/** What JSON can say and PostgreSQL's jsonb can't: the NUL character and halves of surrogate pairs. */
+const unstorable = /(?:^|[^\\])(?:\\\\)*\\u(?:0000|d[89a-f])/;
+
+/** JSON text that jsonb takes, or undefined for what has none (a function, undefined, a NUL character). */
+export function storableJson(value: unknown): string | undefined {
+  const json = JSON.stringify(value);
+  return json === undefined || unstorable.test(json) ? undefined : json;
+}
+
+/**
+ * Checks a command and makes its JSON.
+ *
+ * @throws TallymanError COMMAND_INVALID, COMMAND_TOO_LARGE
+ */
+export function serializeCommand(
+  domain: string,
+  command: BatchCommand,
+  limits: { readonly payloadBytesMax: number; readonly priority?: number },
+): SerializedCommand {
+  const commandId = command.commandId ?? newCommandId();
+  refuseBadUuid("commandId", commandId);
+  if (command.correlationId !== undefined) refuseBadUuid("correlationId", command.correlationId);
+  refuseBadNames(domain, command, commandId);
+  refuseBadNumbers(command, commandId);
+  const head = JSON.stringify({
+    command_id: commandId.toLowerCase(),
+    command_type: command.commandType,
+    correlation_id: command.correlationId,
+    reply_to: command.replyTo,
+    priority: command.priority ?? limits.priority,
+    max_attempts: command.maxAttempts,
+    run_at: command.runAt,
+  });
+  const data = dataJson(command, commandId, limits.payloadBytesMax);
+  return { commandId: commandId.toLowerCase(), json: `${head.slice(0, -1)},"data":${data}}` };
+}
+
+function dataJson({ commandType, data }: BatchCommand, commandId: string, bytesMax: number): string {
+  const json = storableJson(data);
+  if (json === undefined) {
+    throw invalid(commandId, `the data of ${commandType} is not JSON that can be stored`);
+  }
+  // UTF-8 has at most three bytes for each unit of a string's length: most commands need no count.
+  const bytes = json.length * 3 <= bytesMax ? json.length : Buffer.byteLength(json);
+  if (bytes <= bytesMax) return json;
+  throw new TallymanError(
+    "COMMAND_TOO_LARGE",
+    `The data of command ${commandId} (${commandType}) is ${bytes} bytes; the limit is ${bytesMax}. Send a reference to it instead, or raise payloadBytesMax.`,
+    { details: { commandId, bytes, bytesMax } },
+  );
+}
+
+function refuseBadNames(domain: string, command: BatchCommand, commandId: string): void {
+  const names = { domain, commandType: command.commandType, replyTo: command.replyTo ?? "-" };
+  for (const [name, value] of Object.entries(names)) {
+    if (typeof value === "string" && value.length > 0 && value.length <= nameLettersMax) continue;
+    throw invalid(commandId, `${name} must be a text of 1 to ${nameLettersMax} letters`);
+  }
+  if (command.domain !== undefined && command.domain !== domain) {
+    throw invalid(
+      commandId,
+      `it names domain '${command.domain}', but all commands of this call are for '${domain}'`,
+    );
+  }
+}
+
+function refuseBadNumbers({ priority, maxAttempts, runAt }: BatchCommand, commandId: string): void {
+  if (priority !== undefined && !(Number.isInteger(priority) && Math.abs(priority) <= priorityMax)) {
+    throw invalid(commandId, "priority must be a whole number");
+  }
+  if (
+    maxAttempts !== undefined &&
+    !(Number.isInteger(maxAttempts) && maxAttempts >= 1 && maxAttempts <= priorityMax)
+  ) {
+    throw invalid(commandId, "maxAttempts must be a whole number of at least 1");
+  }
+  if (runAt !== undefined && Number.isNaN(runAt.getTime()))
+    throw invalid(commandId, "runAt must be a valid date");
+}
+
+function invalid(commandId: string, what: string): TallymanError {
+  return new TallymanError("COMMAND_INVALID", `Command ${commandId} can't be sent: ${what}.`, {
+    details: { commandId },
+  });
+}

@@ -1,0 +1,63 @@
+import type { Executor } from "../../database/index.ts";
+import type { CommandMetadata, CommandStatus } from "../command.ts";
+
+export const commandColumns = `c.domain, c.command_id AS "commandId", c.command_type AS "commandType", c.status, c.data,
+  c.batch_id AS "batchId", c.correlation_id AS "correlationId", c.reply_to AS "replyTo", c.priority, c.attempts,
+  c.max_attempts AS "maxAttempts", c.lost_leases AS "lostLeases", c.result, c.error_code AS "errorCode",
+  c.error_message AS "errorMessage", c.error_signature AS "errorSignature", c.created_at AS "createdAt",
+  c.run_at AS "runAt", c.finished_at AS "finishedAt", c.troubleshooting_at AS "troubleshootingAt"`;
+
+/** One command. */
+export async function selectCommand(
+  executor: Executor,
+  domain: string,
+  commandId: string,
+): Promise<CommandMetadata | null> {
+  const { rows } = await executor.query<CommandMetadata>(
+    `SELECT ${commandColumns} FROM tallyman.command_bus_command c WHERE c.domain = $1 AND c.command_id = $2`,
+    [domain, commandId],
+  );
+  return rows[0] ?? null;
+}
+
+/** A page of a batch's commands. */
+export interface CommandPage {
+  readonly status: CommandStatus | null;
+  readonly limit: number;
+  readonly offset: number;
+  /** The last command of the page before. */
+  readonly cursor: string | null;
+}
+
+/** Commands of a batch in the order in which they were sent. */
+export async function selectBatchCommands(
+  executor: Executor,
+  domain: string,
+  batchId: string,
+  page: CommandPage,
+): Promise<CommandMetadata[]> {
+  const { rows } = await executor.query<CommandMetadata>(
+    `SELECT ${commandColumns} FROM tallyman.command_bus_command c
+     WHERE c.batch_id = $2 AND c.domain = $1 AND ($3::text IS NULL OR c.status = $3)
+       AND c.id > coalesce((SELECT l.id FROM tallyman.command_bus_command l WHERE l.domain = $1 AND l.command_id = $6), 0)
+     ORDER BY c.id LIMIT $4 OFFSET $5`,
+    [domain, batchId, page.status, page.limit, page.offset, page.cursor],
+  );
+  return rows;
+}
+
+/** Stops or restarts the handing out of a domain's commands. */
+export async function setPaused(
+  executor: Executor,
+  domain: string,
+  isPaused: boolean,
+  operator: string,
+): Promise<void> {
+  await executor.query(
+    `INSERT INTO tallyman.command_bus_domain AS d (domain, paused_at, paused_by)
+     VALUES ($1, CASE WHEN $2 THEN clock_timestamp() END, CASE WHEN $2 THEN $3 END)
+     ON CONFLICT (domain) DO UPDATE SET paused_at = excluded.paused_at, paused_by = excluded.paused_by
+     WHERE (d.paused_at IS NULL) <> (excluded.paused_at IS NULL)`,
+    [domain, isPaused, operator],
+  );
+}

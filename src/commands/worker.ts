@@ -1,0 +1,391 @@
+import { didYouMean, isTallymanError, TallymanError } from "../errors/index.ts";
+import type { Monitorable, OperationalError } from "../monitoring/index.ts";
+import type { GivenOptions } from "../runtime/index.ts";
+import {
+  backoffMs,
+  crashPoint,
+  isAbort,
+  logger,
+  resolveOptions,
+  Service,
+  sleep,
+  WakeUp,
+} from "../runtime/index.ts";
+import { Attempt, type AttemptHost } from "./attempt.ts";
+import type { ReceivedCommand } from "./command.ts";
+import type { CommandBus } from "./command-bus.ts";
+import type { CommandHandler } from "./command-handler.ts";
+import type { CommandType } from "./command-schemas.ts";
+import { settlementOfFailure } from "./failure.ts";
+import { Leases } from "./leases.ts";
+import { OutcomeBuffer } from "./outcome-buffer.ts";
+import { prefetchLimit } from "./prefetch.ts";
+import { Semaphore } from "./semaphore.ts";
+import { type ClaimedRow, claimCommands, endLeases } from "./sql/claim.ts";
+import type { Settlement } from "./sql/settle.ts";
+import { settlementOfSuccess } from "./success.ts";
+import { WorkerMetrics } from "./worker-metrics.ts";
+import { type WorkerOptions, workerDefaults, workerRules } from "./worker-options.ts";
+
+const log = logger("commands.worker");
+
+const connectionsKeptFree = 2;
+const pruneIntervalMs = 60_000;
+const claimRetry = { initialMs: 100, maxMs: 5_000, factor: 2, jitter: 0.5 };
+
+/**
+ * Takes a domain's commands and runs their handlers.
+ *
+ * Claims are bulk, under one short lease per claim that is renewed by one statement; outcomes are committed in
+ * groups. Every write carries the lease's token, so a worker that was taken for dead and comes back changes
+ * nothing. stop() lets running handlers finish and gives the rest back at once; after a SIGKILL the commands
+ * come back when the lease is over. Any number of workers, in any number of processes.
+ *
+ * @example
+ * ```ts
+ * await using worker = bus.worker({ domain: "orders", concurrency: 20 });
+ * worker.handle("ShipOrder", async ({ data }, context) =>
+ *   context.transaction((tx) => tx.query("INSERT INTO shipment VALUES ($1)", [data.orderId])),
+ * );
+ * await worker.start();
+ * ```
+ */
+export class Worker extends Service implements Monitorable {
+  readonly domain: string;
+  readonly #bus: CommandBus;
+  readonly #options: Readonly<WorkerOptions>;
+  readonly #handlers = new Map<string, CommandHandler>();
+  readonly #leases: Leases;
+  readonly #host: AttemptHost;
+  readonly #metrics = new WorkerMetrics();
+  readonly #hint: WakeUp;
+  readonly #room: WakeUp;
+  readonly #queue: ClaimedRow[] = [];
+  readonly #running = new Map<Attempt, Promise<void>>();
+  #outcomes: OutcomeBuffer;
+  #unsubscribe: (() => void) | undefined;
+  #renewal: { stop(): Promise<void> } | undefined;
+  #maintainedMs = Number.NEGATIVE_INFINITY;
+  #prunedMs = Number.NEGATIVE_INFINITY;
+  #claimFailures = 0;
+  #isStopping = false;
+
+  /** @throws TallymanError INVALID_OPTION */
+  constructor(bus: CommandBus, given: GivenOptions<WorkerOptions>) {
+    const options = resolveOptions<WorkerOptions>(workerDefaults(), given, workerRules);
+    super("commands.worker");
+    this.#bus = bus;
+    this.#options = options;
+    this.domain = options.domain;
+    const { database } = bus;
+    this.#leases = new Leases(database, options.leaseMs, options.clock);
+    this.#hint = new WakeUp(options.clock);
+    this.#room = new WakeUp(options.clock);
+    const transactions = new Semaphore(Math.max(1, database.stats.max - connectionsKeptFree));
+    this.#host = {
+      database,
+      leases: this.#leases,
+      handlerTimeoutMs: options.handlerTimeoutMs,
+      limitTransactions: (work) => transactions.run(work),
+    };
+    this.#outcomes = this.#newOutcomes();
+    for (const [type, handler] of Object.entries(options.handlers)) this.handle(type, handler);
+  }
+
+  /**
+   * Adds the handler of a command type, by name or with its schema. Safe while the worker runs.
+   *
+   * @throws TallymanError INVALID_STATE when the type has a handler, or belongs to another domain
+   */
+  handle<Output>(type: CommandType<never, Output>, handler: CommandHandler<Output>): this;
+  handle<Input, Output>(type: CommandType<Input, Output>, handler: CommandHandler<Output>): this;
+  // biome-ignore lint/suspicious/noExplicitAny: without a schema the handler says what it expects
+  handle(type: string, handler: CommandHandler<any>): this;
+  // biome-ignore lint/suspicious/noExplicitAny: as above
+  handle(type: string | CommandType<any, any>, handler: CommandHandler<any>): this {
+    const name = typeof type === "string" ? type : type.commandType;
+    if (typeof type !== "string") {
+      if (type.domain !== this.domain) {
+        throw new TallymanError(
+          "INVALID_STATE",
+          `${name} is of domain '${type.domain}', not '${this.domain}'.`,
+        );
+      }
+      this.#bus.schemas.register(type);
+    }
+    if (this.#handlers.has(name)) throw new TallymanError("INVALID_STATE", `${name} has a handler already.`);
+    this.#handlers.set(name, handler as CommandHandler);
+    return this;
+  }
+
+  getMetrics(): Readonly<Record<string, number>> {
+    const held = {
+      commands_held: this.#queue.length + this.#running.size,
+      commands_unsettled: this.#outcomes.pending,
+    };
+    return { ...this.#metrics.snapshot(), ...held };
+  }
+
+  isHealthy(): boolean {
+    return this.state === "RUNNING" && this.#claimFailures === 0;
+  }
+
+  getErrors(): readonly OperationalError[] {
+    return this.#metrics.errors.list();
+  }
+
+  clearErrors(): void {
+    this.#metrics.errors.clear();
+  }
+
+  protected override async onStart(): Promise<void> {
+    this.#isStopping = false;
+    this.#outcomes = this.#newOutcomes();
+    const { listener } = this.#host.database;
+    this.#unsubscribe = listener.subscribe(this.#bus.hints.commandChannel, (domain) => {
+      if (domain === "" || domain === this.domain) this.#hint.notify();
+    });
+    this.#renewal = this.#renewUntilStopped();
+  }
+
+  protected override async runOnce(signal: AbortSignal): Promise<void> {
+    try {
+      await this.#maintainWhenDue();
+      const room = this.#roomForClaim();
+      if (room === 0) await this.#room.wait(this.#options.pollIntervalMs, signal);
+      else if ((await this.#claim(room)) < room) await this.#hint.wait(this.#options.pollIntervalMs, signal);
+      this.#claimFailures = 0;
+    } catch (error) {
+      if (signal.aborted && isAbort(error)) throw error;
+      await this.#surviveClaimFailure(error, signal);
+    }
+  }
+
+  protected override async onStop(): Promise<void> {
+    this.#isStopping = true;
+    this.#unsubscribe?.();
+    this.#giveBack();
+    await this.#drain();
+    await this.#outcomes.stop();
+    await this.#renewal?.stop();
+    const ended = this.#leases.takeEnded();
+    if (ended.length > 0) await endLeases(this.#host.database, ended).catch(() => undefined);
+  }
+
+  /** How many commands to ask for now; 0 while what is held is enough. */
+  #roomForClaim(): number {
+    const { concurrency, groupMax } = this.#options;
+    const limit = this.#prefetchLimit();
+    const held = this.#queue.length + this.#running.size;
+    if (held > limit / 2 && held >= Math.min(concurrency, limit)) return 0;
+    if (this.#outcomes.pending > groupMax * 4) return 0;
+    return Math.max(0, limit - held);
+  }
+
+  #prefetchLimit(): number {
+    return prefetchLimit(this.#options, this.#metrics.handlerMs);
+  }
+
+  async #claim(limit: number): Promise<number> {
+    const { domain, leaseMs, name: worker, clock } = this.#options;
+    const sentMs = clock.monotonicMs();
+    const endedLeases = this.#leases.takeEnded();
+    const claimed = await claimCommands(this.#host.database, { domain, limit, leaseMs, worker, endedLeases });
+    crashPoint("commands.worker.after-claim");
+    this.#leases.add(claimed, sentMs);
+    this.#metrics.received.increment(claimed.length);
+    claimed.sort((a, b) => b.priority - a.priority || a.id - b.id);
+    this.#queue.push(...claimed);
+    if (this.#isStopping) this.#giveBack();
+    else this.#pump();
+    return claimed.length;
+  }
+
+  #pump(): void {
+    while (this.#running.size < this.#options.concurrency && !this.#isStopping) {
+      const claimed = this.#queue.shift();
+      if (!claimed) break;
+      const attempt = new Attempt(this.#host, claimed);
+      // Registered before it runs: a handler that does not wait ends within the call.
+      this.#running.set(attempt, Promise.resolve());
+      const run = this.#run(claimed, attempt);
+      if (this.#running.has(attempt)) this.#running.set(attempt, run);
+    }
+    if (this.#queue.length + this.#running.size <= this.#prefetchLimit() / 2) this.#room.notify();
+  }
+
+  async #run(claimed: ClaimedRow, attempt: Attempt): Promise<void> {
+    const startedMs = performance.now();
+    const settlement = await this.#outcomeOf(claimed, attempt);
+    this.#metrics.ran(performance.now() - startedMs);
+    attempt.end();
+    const settled = this.#settle(claimed, attempt, settlement);
+    // Back-pressure: a slot is free again when the buffer has taken the outcome in.
+    if (this.#outcomes.pending >= this.#options.groupMax * 4) await settled;
+    this.#running.delete(attempt);
+    this.#pump();
+  }
+
+  /** Never throws: every failure is an outcome. Undefined when the command settled itself, or is lost. */
+  async #outcomeOf(claimed: ClaimedRow, attempt: Attempt): Promise<Settlement | undefined> {
+    try {
+      const handler = this.#handlerOf(claimed);
+      const received = await this.#received(claimed);
+      const result = await attempt.run(() => handler(received, attempt));
+      return attempt.settled ? undefined : settlementOfSuccess(claimed, result);
+    } catch (error) {
+      if (attempt.settled) {
+        log.warn(
+          `The handler of ${claimed.commandType} failed after its transaction had completed the command: ${String(error)}`,
+        );
+        return undefined;
+      }
+      if (isTallymanError(error, "LEASE_LOST")) return undefined;
+      this.#metrics.failed(claimed, error);
+      return settlementOfFailure(claimed, error, this.#options);
+    }
+  }
+
+  #handlerOf({ commandType }: ClaimedRow): CommandHandler {
+    const handler = this.#handlers.get(commandType);
+    if (handler) return handler;
+    const known = [...this.#handlers.keys()];
+    const hint = known.length === 0 ? "It has no handlers." : didYouMean(commandType, known);
+    throw new TallymanError(
+      "COMMAND_TYPE_UNKNOWN",
+      `The worker of domain '${this.domain}' has no handler for '${commandType}'; known types: ${known.join(", ") || "none"}. ${hint}`,
+      { details: { commandType, known } },
+    );
+  }
+
+  async #received(claimed: ClaimedRow): Promise<ReceivedCommand> {
+    const { domain } = this;
+    const { commandType } = claimed;
+    const { schemas } = this.#bus;
+    const data = schemas.has(domain, commandType)
+      ? await schemas.check(domain, commandType, claimed.data)
+      : claimed.data;
+    const { commandId, batchId, correlationId, replyTo, priority, lostLeases, createdAt } = claimed;
+    const attempt = claimed.attempts + 1;
+    return {
+      domain,
+      commandId,
+      commandType,
+      data,
+      batchId,
+      correlationId,
+      replyTo,
+      priority,
+      attempt,
+      lostLeases,
+      createdAt,
+    };
+  }
+
+  async #settle(claimed: ClaimedRow, attempt: Attempt, settlement: Settlement | undefined): Promise<void> {
+    if (attempt.settled) this.#bus.completed(attempt.settled.completedBatches);
+    try {
+      const counts = settlement ? await this.#outcomes.add(settlement) : attempt.settled !== undefined;
+      this.#metrics.settled(settlement?.outcome ?? "COMPLETED", counts);
+      if (counts && claimed.replyTo !== null) this.#bus.hints.replied(claimed.replyTo);
+      if (!counts)
+        log.debug("A command was no longer ours, its outcome changes nothing", {
+          commandId: claimed.commandId,
+        });
+    } catch (error) {
+      log.error(
+        `The outcome of command ${claimed.commandId} was not stored; it comes back after its lease: ${String(error)}`,
+      );
+    }
+    this.#leases.settled(claimed.leaseToken);
+  }
+
+  /** Returns what was not begun; other workers may take it at once. */
+  #giveBack(): void {
+    const unbegun = this.#queue.splice(0);
+    for (const claimed of unbegun) {
+      const { id, leaseToken } = claimed;
+      const release = this.#outcomes.add({ id, leaseToken, from: "IN_PROGRESS", outcome: "RELEASED" });
+      release.then(
+        () => this.#leases.settled(leaseToken),
+        (error) =>
+          log.debug("A command was not given back, its lease will run out", { reason: String(error) }),
+      );
+    }
+    if (unbegun.length > 0) void this.#bus.hints.commandsReady(this.domain);
+  }
+
+  async #drain(): Promise<void> {
+    const { drainMs } = this.#options;
+    const stopWaiting = new AbortController();
+    const ended = Promise.all(this.#running.values()).finally(() => stopWaiting.abort());
+    const isLate = await Promise.race([
+      ended.then(() => false),
+      sleep(drainMs, stopWaiting.signal).then(
+        () => true,
+        () => false,
+      ),
+    ]);
+    if (!isLate) return void (await ended);
+    const reason = new TallymanError("ABORTED", "The worker stops.");
+    for (const attempt of this.#running.keys()) attempt.abort(reason);
+    const gone = await Promise.race([
+      ended.then(() => true),
+      sleep(drainMs, stopWaiting.signal).then(
+        () => false,
+        () => true,
+      ),
+    ]);
+    if (!gone)
+      log.warn(`${this.#running.size} handlers did not end; their commands come back after the lease.`);
+  }
+
+  async #maintainWhenDue(): Promise<void> {
+    const { clock, maintenanceIntervalMs, lostLeasesMax, retention } = this.#options;
+    const nowMs = clock.monotonicMs();
+    if (nowMs - this.#maintainedMs < maintenanceIntervalMs) return;
+    this.#maintainedMs = nowMs;
+    await this.#bus.maintenance.runOnce(lostLeasesMax);
+    if (!retention || nowMs - this.#prunedMs < pruneIntervalMs) return;
+    this.#prunedMs = nowMs;
+    await this.#bus.maintenance.prune(retention);
+  }
+
+  async #surviveClaimFailure(error: unknown, signal: AbortSignal): Promise<void> {
+    this.#claimFailures++;
+    this.#metrics.errors.add({
+      code: "CLAIM_COMMANDS_FAILED",
+      message: "Failed to claim commands",
+      details: `Domain: ${this.domain}, Error: ${String(error)}`,
+    });
+    if (this.#claimFailures === 1) log.warn(`No commands could be claimed, trying again: ${String(error)}`);
+    await sleep(backoffMs(this.#claimFailures, claimRetry), signal);
+  }
+
+  #renewUntilStopped(): { stop(): Promise<void> } {
+    const stopping = new AbortController();
+    const { clock, leaseMs } = this.#options;
+    const loop = (async () => {
+      while (!stopping.signal.aborted) {
+        await clock.sleep(leaseMs / 3, stopping.signal);
+        await this.#leases.renew();
+      }
+    })().catch(() => undefined);
+    return {
+      stop: async () => {
+        stopping.abort();
+        await loop;
+      },
+    };
+  }
+
+  #newOutcomes(): OutcomeBuffer {
+    const { groupMax, groupDelayMs, leaseMs } = this.#options;
+    return new OutcomeBuffer(this.#bus.database, {
+      groupMax,
+      groupDelayMs,
+      leaseMs,
+      onSettled: ({ completedBatches }) => this.#bus.completed(completedBatches),
+    });
+  }
+}
