@@ -1,7 +1,7 @@
 /**
  * Claims and gaps: `node --import tsx bench/coordination.ts [--seconds 5] [--json]`.
  *
- * - claims: files claimed and completed per second by four instances, 100 per statement, beside the
+ * - claims: files claimed and completed per second by four instances, 500 per statement, beside the
  *   same two statements through pgbench.
  * - reconcileGaps over 10k, 100k and 1M known files: the first time, and once they are folded away.
  */
@@ -18,7 +18,7 @@ const { values: flags } = parseArgs({
 });
 const seconds = Number(flags.seconds);
 const instances = 4;
-const filesPerStatement = 100;
+const filesPerStatement = 500;
 
 function coordinator(database: Database, runId: string): BatchCoordinatorReady {
   const created = createBatchCoordinator(database);

@@ -58,6 +58,7 @@ export async function claimBatches(
        SELECT b.batch_filename
        FROM sim.coordinator_batches b JOIN wanted w ON w.filename = b.batch_filename
        WHERE b.indexer_class = $1 AND b.status = 'claimed' AND b.lease_until <= clock_timestamp()
+         AND NOT EXISTS (SELECT FROM inserted i WHERE i.filename = w.filename)
        ORDER BY b.batch_filename
        FOR NO KEY UPDATE OF b SKIP LOCKED
      ), taken_over AS (
@@ -73,7 +74,8 @@ export async function claimBatches(
      SELECT w.filename, g.claim_version, g.resume_at, g.attempts, b.status
      FROM wanted w
      LEFT JOIN granted g USING (filename)
-     LEFT JOIN sim.coordinator_batches b ON b.indexer_class = $1 AND b.batch_filename = w.filename`,
+     LEFT JOIN sim.coordinator_batches b
+       ON g.filename IS NULL AND b.indexer_class = $1 AND b.batch_filename = w.filename`,
     [
       claimant.indexerClass,
       claimant.instanceId,
