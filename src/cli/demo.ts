@@ -1,7 +1,7 @@
 import { Command } from "commander";
 import { doctor, type Tallyman } from "../app/index.ts";
 import { exitCodes, isTallymanError } from "../errors/index.ts";
-import { sleep } from "../runtime/index.ts";
+import { configureLogging, sleep } from "../runtime/index.ts";
 import { commandsDemo } from "./demo/commands-demo.ts";
 import type { DemoPart } from "./demo/demo-part.ts";
 import { describeDiagnosis } from "./doctor.ts";
@@ -34,6 +34,7 @@ export function demoCommand(): Command {
       const startedMs = performance.now();
       printStep(options, "Opening the database …");
       await withTallyman(options, async (tallyman) => {
+        if (!options.verbose) configureLogging({ level: "warn" }); // the steps tell the story
         const shown = await runParts(tallyman, (text) => printStep(options, text));
         const diagnosis = await doctor(tallyman);
         const seconds = (performance.now() - startedMs) / 1000;

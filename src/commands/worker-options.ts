@@ -19,7 +19,7 @@ export interface WorkerOptions {
   readonly handlers: Readonly<Record<string, CommandHandler>>;
   /** Handlers that run at the same time. Default 10. */
   readonly concurrency: number;
-  /** Commands held at most, running ones included; fewer when handlers are slow. Default 500. */
+  /** Commands held at most, running ones included; fewer when handlers are slow. Default 2,000. */
   readonly prefetch: number;
   /** How long a command stays with a worker that is not heard of. Default 30 s; renewed every third of it. */
   readonly leaseMs: number;
@@ -33,7 +33,7 @@ export interface WorkerOptions {
   readonly backoffMs: readonly number[];
   /** Workers that a command may lose before it is taken for the cause. Default 10. */
   readonly lostLeasesMax: number;
-  /** Outcomes committed together at most. Default 500. */
+  /** Outcomes committed together at most. Default 1,000. */
   readonly groupMax: number;
   /** How long the first outcome of a smaller group waits for others. Default 2 ms. */
   readonly groupDelayMs: number;
@@ -54,14 +54,14 @@ export function workerDefaults(): OptionDefaults<WorkerOptions> {
     domain: required,
     handlers: {},
     concurrency: 10,
-    prefetch: 500,
+    prefetch: 2_000,
     leaseMs: 30_000,
     pollIntervalMs: 1_000,
     handlerTimeoutMs: 600_000,
     maxAttempts: 3,
     backoffMs: [10_000, 60_000, 300_000],
     lostLeasesMax: 10,
-    groupMax: 500,
+    groupMax: 1_000,
     groupDelayMs: 2,
     drainMs: 30_000,
     maintenanceIntervalMs: 5_000,
