@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import pg from "pg";
 import { Database, EmbeddedServer, migrate, quoteIdentifier, readMigrations } from "../database/index.ts";
+import { sleep } from "../runtime/index.ts";
 
 /** Tests kill processes, not machines: the operating system's cache is durable enough, and fast. */
 const testSettings = { fsync: "off", full_page_writes: "off", max_connections: "400" };
@@ -33,8 +34,31 @@ async function openTestServer(): Promise<TestServer> {
     template,
     url,
     admin: (text) => runAs(url("postgres"), text),
-    close: async () => embedded?.close(),
+    close: async () => {
+      if (embedded) await untilAlone(url("postgres"));
+      await embedded?.close();
+    },
   };
+}
+
+/** A runner's workers die a moment after their tests; only the last one out stops the server. */
+const workersLeaveMs = 5_000;
+
+async function untilAlone(url: string): Promise<void> {
+  const client = new pg.Client(url);
+  await client.connect();
+  try {
+    const deadline = performance.now() + workersLeaveMs;
+    while (performance.now() < deadline) {
+      const { rowCount } = await client.query(
+        "SELECT FROM pg_stat_activity WHERE application_name LIKE 'tallyman attached %'",
+      );
+      if ((rowCount ?? 0) <= 1) return;
+      await sleep(20);
+    }
+  } finally {
+    await client.end();
+  }
 }
 
 async function attachServer(): Promise<EmbeddedServer> {
