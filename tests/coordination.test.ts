@@ -127,6 +127,16 @@ describe("tallyman gaps and run inspect", () => {
     ]);
   });
 
+  it("does not take a database error for metadata that is not there", async () => {
+    await using t = await setup();
+    const coordinator = createBatchCoordinator(t.database);
+    coordinator.setSimulationRun("run-1");
+    await coordinator.setIndexerClass("Dummy").tryClaim("f0", 0, 990);
+    expect(await gaps(t)).toMatchObject({ code: 0 });
+    await t.database.query("ALTER TABLE sim_run_1.metadata RENAME COLUMN value TO renamed");
+    expect(await gaps(t)).toMatchObject({ code: 1, errors: expect.stringContaining("DATABASE_ERROR") });
+  });
+
   it("answers an unknown run with exit code 3", async () => {
     await using t = await setup();
     expect(await gaps(t)).toMatchObject({ code: 3, errors: expect.stringContaining("RUN_NOT_FOUND") });

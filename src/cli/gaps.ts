@@ -1,4 +1,5 @@
 import { Command } from "commander";
+import type { SimulationMetadata } from "../contracts/index.ts";
 import {
   accountForTicks,
   createBatchCoordinator,
@@ -8,7 +9,7 @@ import {
   type TickAccount,
 } from "../coordination/index.ts";
 import { type Database, hasRunSchema, runSchemaName } from "../database/index.ts";
-import { TallymanError } from "../errors/index.ts";
+import { isTallymanError, TallymanError } from "../errors/index.ts";
 import { withTallyman } from "./open.ts";
 import { alignColumns, type GlobalOptions, printResult } from "./output.ts";
 import { stripLegend, tickStrip } from "./tick-strip.ts";
@@ -64,8 +65,16 @@ async function knownClasses(database: Database, runId: string): Promise<string[]
     : [];
 }
 
+/** The run's metadata; undefined while it is not indexed. A database error is not the same thing. */
+async function metadataOf(database: Database, runId: string): Promise<SimulationMetadata | undefined> {
+  return new MetadataReader(database).getMetadata(runId).catch((error: unknown) => {
+    if (isTallymanError(error, "METADATA_NOT_FOUND")) return undefined;
+    throw error;
+  });
+}
+
 async function report(database: Database, runId: string, indexerClass: string): Promise<Report> {
-  const metadata = await new MetadataReader(database).getMetadata(runId).catch(() => undefined);
+  const metadata = await metadataOf(database, runId);
   const declaredEnd = metadata?.declaredEndTick === undefined ? undefined : Number(metadata.declaredEndTick);
   const expected = { samplingInterval: metadata?.samplingInterval ?? 1, declaredEnd };
   const account = await accountForTicks(database, runId, indexerClass, expected);

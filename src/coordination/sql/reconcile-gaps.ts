@@ -22,7 +22,7 @@ export interface ReconciledGaps {
 }
 
 /** The union of all known files as one multirange, half-open; needs `$2` as the sampling interval. */
-const knownRanges = `
+export const knownRanges = `
   SELECT coalesce(range_agg(range), '{}'::int8multirange) AS ranges FROM (
     SELECT int8range(range_start, range_end) AS range FROM sim.known_ranges
     UNION ALL

@@ -1,5 +1,5 @@
 import type { Executor } from "../../database/index.ts";
-import type { ExpectedTicks } from "./reconcile-gaps.ts";
+import { type ExpectedTicks, knownRanges } from "./reconcile-gaps.ts";
 
 /** The class that an expected tick is in; exactly one. */
 export type TickClass = "indexed" | "in_flight" | "failed" | "pending" | "permanent";
@@ -26,12 +26,7 @@ export async function tickRanges(
        SELECT coalesce(range_agg(int8range(tick_start, tick_end + $2::bigint)) FILTER (WHERE status = 'completed'), '{}') AS completed,
               coalesce(range_agg(int8range(tick_start, tick_end + $2::bigint)) FILTER (WHERE status = 'failed'), '{}') AS failed
        FROM sim.coordinator_batches WHERE indexer_class = $1
-     ), known AS (
-       SELECT coalesce(range_agg(range), '{}'::int8multirange) AS ranges FROM (
-         SELECT int8range(range_start, range_end) AS range FROM sim.known_ranges
-         UNION ALL
-         SELECT int8range(tick_start, tick_end + $2::bigint) FROM sim.batch_files WHERE NOT is_summarised
-       ) r
+     ), known AS (${knownRanges}
      ), gaps AS (
        SELECT coalesce(range_agg(int8range(gap_start_tick, gap_end_tick + $2::bigint)) FILTER (WHERE status = 'pending'), '{}') AS pending,
               coalesce(range_agg(int8range(gap_start_tick, gap_end_tick + $2::bigint)) FILTER (WHERE status = 'permanent'), '{}') AS permanent
