@@ -109,6 +109,14 @@ CREATE TABLE tallyman.migration (
   CONSTRAINT migration_pkey PRIMARY KEY (version)
 );
 
+CREATE TABLE tallyman.retry_count (
+  message_id text NOT NULL,
+  retries integer NOT NULL,
+  last_retry_at timestamp with time zone NOT NULL,
+  moved_to_dlq_at timestamp with time zone,
+  CONSTRAINT retry_count_pkey PRIMARY KEY (message_id)
+);
+
 CREATE TABLE tallyman.simulation_run (
   run_id text NOT NULL,
   schema_name text NOT NULL,

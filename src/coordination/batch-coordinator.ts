@@ -1,9 +1,9 @@
 import type { CallerClient, Transaction } from "../database/index.ts";
 import type { Monitorable } from "../monitoring/index.ts";
 import type { BatchToClaim, GrantedClaim, RefusedClaim } from "./sql/claim-batches.ts";
-import type { ClaimStep, FailedFilter } from "./sql/claims.ts";
+import type { ClaimStep, FailedFilter, LedgerEntry, TakenOver } from "./sql/claims.ts";
 import type { GapInfo } from "./sql/gaps.ts";
-import type { KnownFile } from "./sql/manifest.ts";
+import type { KnownFile, UnclaimedFile } from "./sql/manifest.ts";
 import type { ReconciledGaps } from "./sql/reconcile-gaps.ts";
 
 /** Every write joins the caller's transaction when one is given. */
@@ -61,6 +61,8 @@ export interface BatchCoordinator extends Monitorable, AsyncDisposable {
 export interface BatchCoordinatorReady extends Monitorable, AsyncDisposable {
   readonly indexerClass: string;
   readonly instanceId: string;
+  /** How long a claim is held without renewal. */
+  readonly leaseMs: number;
   setSimulationRun(runId: string): void;
 
   /**
@@ -79,13 +81,28 @@ export interface BatchCoordinatorReady extends Monitorable, AsyncDisposable {
   tryClaimMany(batches: readonly BatchToClaim[], options?: WriteOptions): Promise<ClaimResult>;
 
   /** Takes over files whose holder died, oldest ticks first. */
-  takeOverExpired(limit: number): Promise<readonly (GrantedClaim & { tickStart: number; tickEnd: number })[]>;
+  takeOverExpired(limit: number): Promise<readonly TakenOver[]>;
+
+  /**
+   * Ends database connections of ours that still lock a file although its lease ran out that long ago,
+   * so that it can be taken over; returns how many.
+   */
+  endStalledHolders(expiredForMs: number): Promise<number>;
+
+  /** Where files stand, once whoever is writing them has committed or rolled back. */
+  readSettled(batchFilenames: readonly string[]): Promise<readonly LedgerEntry[]>;
 
   /** Extends the leases of all claims that this instance holds; returns the files whose claim is lost. */
   renewClaims(): Promise<readonly string[]>;
 
-  /** Gives claims back at once, with the position reached; for a graceful stop. */
-  releaseClaims(batchFilenames: readonly string[], options?: WriteOptions): Promise<void>;
+  /**
+   * Gives claims back, with the position reached: at once, for a graceful stop; or with a delay during
+   * which nobody gets them, after a failure.
+   */
+  releaseClaims(
+    batchFilenames: readonly string[],
+    options?: WriteOptions & { readonly delayMs?: number },
+  ): Promise<void>;
 
   /**
    * Marks a claimed file as completed. Doing it twice changes nothing.
@@ -132,6 +149,12 @@ export interface BatchCoordinatorReady extends Monitorable, AsyncDisposable {
 
   /** Enters files in the run's manifest; returns those that were new. */
   registerFiles(files: readonly KnownFile[], options?: WriteOptions): Promise<readonly string[]>;
+
+  /** Files that have been known for that long and that this class never claimed, the oldest ticks first. */
+  listUnclaimed(knownForMs: number, limit: number): Promise<readonly UnclaimedFile[]>;
+
+  /** The last tick of the known file that begins last, or -1 when none is known. */
+  getLastKnownTick(): Promise<number>;
 
   /**
    * Derives the gaps from the manifest and brings the recorded ones in line, keeping their age and

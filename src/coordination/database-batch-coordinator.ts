@@ -18,10 +18,12 @@ import {
   advanceClaims,
   type ClaimStep,
   endClaims,
+  endStalledHolders,
   type FailedFilter,
   lockClaims,
   maxCompletedTickEnd,
   readLedger,
+  readSettledLedger,
   releaseClaims,
   renewClaims,
   retryFailed,
@@ -37,7 +39,7 @@ import {
   oldestPendingGap,
   setGapPermanent,
 } from "./sql/gaps.ts";
-import { type KnownFile, registerFiles } from "./sql/manifest.ts";
+import { type KnownFile, lastKnownTick, registerFiles, unclaimedFiles } from "./sql/manifest.ts";
 import { type ReconciledGaps, reconcileGapRows, summariseFiles } from "./sql/reconcile-gaps.ts";
 
 /** Settings of a coordinator. */
@@ -102,6 +104,10 @@ class DatabaseBatchCoordinator extends DatabaseCapability implements BatchCoordi
     return this.#options.instanceId;
   }
 
+  get leaseMs(): number {
+    return this.#options.leaseMs;
+  }
+
   override getMetrics(): Readonly<Record<string, number>> {
     return { ...super.getMetrics(), ...this.#metrics.values };
   }
@@ -139,6 +145,14 @@ class DatabaseBatchCoordinator extends DatabaseCapability implements BatchCoordi
     return taken;
   }
 
+  async endStalledHolders(expiredForMs: number): Promise<number> {
+    return this.read((executor) => endStalledHolders(executor, this.indexerClass, expiredForMs), 0);
+  }
+
+  async readSettled(batchFilenames: readonly string[]) {
+    return this.read((executor) => readSettledLedger(executor, this.indexerClass, batchFilenames), []);
+  }
+
   async renewClaims(): Promise<readonly string[]> {
     const held = this.#heldClaims([...this.#held.keys()]);
     if (held.length === 0) return [];
@@ -153,10 +167,13 @@ class DatabaseBatchCoordinator extends DatabaseCapability implements BatchCoordi
     return lost.map(({ filename }) => filename);
   }
 
-  async releaseClaims(batchFilenames: readonly string[], { tx }: WriteOptions = {}): Promise<void> {
+  async releaseClaims(
+    batchFilenames: readonly string[],
+    { tx, delayMs = 0 }: WriteOptions & { delayMs?: number } = {},
+  ): Promise<void> {
     const held = this.#heldClaims(batchFilenames);
     if (held.length === 0) return;
-    await this.write((executor) => releaseClaims(executor, this.indexerClass, held), tx);
+    await this.write((executor) => releaseClaims(executor, this.indexerClass, held, delayMs), tx);
     this.#forget(batchFilenames);
   }
 
@@ -215,6 +232,14 @@ class DatabaseBatchCoordinator extends DatabaseCapability implements BatchCoordi
   async registerFiles(files: readonly KnownFile[], { tx }: WriteOptions = {}): Promise<readonly string[]> {
     for (const file of files) refuseBadBatch(file);
     return files.length === 0 ? [] : this.write((executor) => registerFiles(executor, files), tx);
+  }
+
+  async listUnclaimed(knownForMs: number, limit: number) {
+    return this.read((executor) => unclaimedFiles(executor, this.indexerClass, knownForMs, limit), []);
+  }
+
+  async getLastKnownTick(): Promise<number> {
+    return this.read(lastKnownTick, -1);
   }
 
   async reconcileGaps(expected: ExpectedRange): Promise<ReconciledGaps> {

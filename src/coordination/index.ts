@@ -34,10 +34,11 @@ export {
   InMemoryIdempotencyTracker,
 } from "./idempotency-tracker.ts";
 export { MetadataReader, MetadataWriter } from "./metadata.ts";
+export { DatabaseRetryTracker, InMemoryRetryTracker, type RetryTracker } from "./retry-tracker.ts";
 export type { BatchToClaim, GrantedClaim, RefusedClaim } from "./sql/claim-batches.ts";
-export type { ClaimStep, FailedFilter, HeldClaim } from "./sql/claims.ts";
+export type { ClaimStep, FailedFilter, HeldClaim, LedgerEntry, TakenOver } from "./sql/claims.ts";
 export type { GapInfo } from "./sql/gaps.ts";
-export type { KnownFile } from "./sql/manifest.ts";
+export type { KnownFile, UnclaimedFile } from "./sql/manifest.ts";
 export type { ReconciledGaps } from "./sql/reconcile-gaps.ts";
 export { type ClaimCount, countClaims, listIndexerClasses, type TickClass } from "./sql/tick-account.ts";
 export { accountForTicks, type TickAccount } from "./tick-account.ts";

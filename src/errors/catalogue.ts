@@ -201,6 +201,19 @@ export const errorCatalogue = {
     meaning: "The run's metadata is not indexed yet.",
     remedy: "Wait until a MetadataIndexer has written it.",
   },
+  METADATA_TIMEOUT: {
+    status: 504,
+    exit: exitCodes.error,
+    meaning: "The run's metadata did not come in time.",
+    remedy:
+      "Check that the producer wrote it and that a MetadataIndexer runs for this run; then start again.",
+  },
+  DLQ_FULL: {
+    status: 507,
+    exit: exitCodes.error,
+    meaning: "The dead-letter queue has no room for another letter.",
+    remedy: "Mend and re-drive what is there, or raise its capacity.",
+  },
   STORAGE_KEY_INVALID: {
     status: 400,
     exit: exitCodes.usage,

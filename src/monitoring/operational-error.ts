@@ -14,6 +14,7 @@ export const operationalErrorCodes = {
   MARK_GAP_PERMANENT_FAILED: "A gap could not be marked permanent.",
   GET_METADATA_FAILED: "A run's metadata could not be read.",
   HAS_METADATA_FAILED: "It could not be found out whether a run has metadata.",
+  INDEX_FAILED: "A batch file could not be indexed.",
   CLAIM_COMMANDS_FAILED: "A worker could not claim commands.",
   HANDLER_FAILED: "A command's handler failed.",
   WRITE_BATCH_FAILED: "A batch file could not be written.",

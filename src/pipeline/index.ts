@@ -1,9 +1,48 @@
 /**
- * Pipeline: from batch files to tables.
+ * Pipeline: from batch files to tables, exactly once, with no silent hole.
  *
- * So far the parts that an indexer is made of: coordination with other instances and the search for
- * what is missing. Components belong to one indexer instance and are not shared; what they talk to
- * (ledger, storage) is.
+ * Model. A producer writes ticks as batch files and announces each on a topic. An {@link Indexer} works
+ * on one run; a {@link BatchIndexer} reads the run's files and writes their ticks to tables. Instances of
+ * one class compete, classes do not affect each other. The topic is for speed, the ledger (see
+ * coordination) for truth: what is announced twice, late or never is indexed once all the same.
+ *
+ *     announced ──┐                                            ┌─ committed: position, ack
+ *     in a gap  ──┼─► admission ─► reader ─► buffer ─► flusher ─┼─ lost: another instance has it
+ *     left over ──┘   (claim)     (chunks)  (ticks)   (one tx)  └─ failed: tried again, dead-lettered
+ *
+ * Invariants. Ticks, position and acknowledgement commit in one transaction, fenced by the claim version;
+ * the buffer changes only after the commit. A file is acknowledged when its last tick is committed, never
+ * before. Memory is bounded: files are read in chunks, the buffer is bounded in bytes.
+ *
+ * Failure. A killed instance loses its leases; another goes on at the committed position. A sink or
+ * storage that is down costs no attempts. A file that can't be indexed is tried again a few times, then
+ * dead-lettered, and its neighbours go on. On stop everything buffered is flushed and the rest given back.
  */
 export { BatchCoordinationComponent } from "./components/batch-coordination-component.ts";
+export { type DeadLetterRoom, DlqComponent, type DlqComponentOptions } from "./components/dlq-component.ts";
 export { GapDetectionComponent, type GapDetectionOptions } from "./components/gap-detection-component.ts";
+export { IdempotencyComponent } from "./components/idempotency-component.ts";
+export {
+  MetadataReadingComponent,
+  type MetadataReadingOptions,
+} from "./components/metadata-reading-component.ts";
+export {
+  type FileStep,
+  type Flush,
+  TickBufferingComponent,
+  type TickBufferingOptions,
+} from "./components/tick-buffering-component.ts";
+export { DeadLetterQueue, type DeadLetterQueueOptions } from "./dead-letter-queue.ts";
+export { BatchIndexer } from "./indexer/batch-indexer.ts";
+export type { BatchIndexerResources, ComponentType } from "./indexer/batch-indexer-components.ts";
+export type { BatchIndexerOptions } from "./indexer/batch-indexer-options.ts";
+export type { FlushContext } from "./indexer/flusher.ts";
+export type { FileChunk, IndexedFile } from "./indexer/indexed-file.ts";
+export { Indexer, type IndexerResources, type RunScoped } from "./indexer/indexer.ts";
+export type { RunDiscoveryOptions } from "./indexer/run-discovery.ts";
+export { DummyIndexer } from "./indexers/dummy-indexer.ts";
+export {
+  MetadataIndexer,
+  type MetadataIndexerOptions,
+  type MetadataIndexerResources,
+} from "./indexers/metadata-indexer.ts";

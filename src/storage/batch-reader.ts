@@ -9,6 +9,8 @@ import type { StoredBytes } from "./storage-driver.ts";
 export interface BatchMessage<T> {
   readonly position: number;
   readonly message: T;
+  /** Its size in the file, uncompressed. */
+  readonly bytes: number;
 }
 
 /**
@@ -54,7 +56,11 @@ export class BatchReader implements AsyncDisposable {
   async *messages<S extends DescMessage>(schema: S, from = 0): AsyncGenerator<BatchMessage<MessageShape<S>>> {
     refuseOtherType(this.file.key, this.typeName, schema.typeName);
     for await (const { position, bytes } of this.records(from))
-      yield { position, message: decodeMessage(this.file.key, schema, bytes, position) };
+      yield {
+        position,
+        message: decodeMessage(this.file.key, schema, bytes, position),
+        bytes: bytes.length,
+      };
   }
 
   /** Releases the file. Safe to call twice. */

@@ -18,6 +18,7 @@ import {
 import { deliveryOf, type Pulled, pull } from "./nats/pull.ts";
 import type { Received } from "./received-message.ts";
 import type { InTransaction, TopicMessage } from "./topic.ts";
+import { natsCapabilities } from "./topic-capabilities.ts";
 import { groupNotFound, unsupported } from "./topic-errors.ts";
 import type { ResolvedReaderOptions } from "./topic-options.ts";
 import { type Request, TopicReaderBase } from "./topic-reader-base.ts";
@@ -60,6 +61,7 @@ interface Held {
  * the reader itself refuses what it has held too long by its own clock: good manners, not a fence.
  */
 export class NatsTopicReader<Desc extends DescMessage> extends TopicReaderBase<Desc> {
+  override readonly capabilities = natsCapabilities;
   readonly #target: NatsReaderTarget;
   readonly #held = new Map<string, Held>();
   readonly #wakeUp = new WakeUp();

@@ -46,6 +46,7 @@ import type {
   TopicWriter,
   TopicWriterOptions,
 } from "./topic.ts";
+import { natsCapabilities } from "./topic-capabilities.ts";
 import { groupNotFound, topicNotFound, typeMismatch } from "./topic-errors.ts";
 import { NatsTopicReader } from "./topic-nats-reader.ts";
 import { NatsTopicWriter } from "./topic-nats-writer.ts";
@@ -84,13 +85,7 @@ const millisPerNano = 1e-6;
  * ```
  */
 export class NatsTopics implements Topics {
-  readonly capabilities: TopicCapabilities = {
-    transactionalAck: false,
-    fencedAck: false,
-    unboundedIdempotency: false,
-    retentionSparesUnacknowledged: false,
-    redriveKeepsPosition: false,
-  };
+  readonly capabilities: TopicCapabilities = natsCapabilities;
   readonly #connection: NatsConnection;
   readonly #client: JetStreamClient;
   readonly #manager: JetStreamManager;

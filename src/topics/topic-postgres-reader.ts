@@ -6,6 +6,7 @@ import { type ClaimedRow, claim } from "./sql/claim.ts";
 import { acknowledge, extendClaims, type HeldMessages, handBack, moveToDeadLetters } from "./sql/settle.ts";
 import { lockGroupsShared } from "./sql/topic.ts";
 import type { InTransaction, TopicMessage } from "./topic.ts";
+import { postgresCapabilities } from "./topic-capabilities.ts";
 import { groupNotFound } from "./topic-errors.ts";
 import type { TopicHints } from "./topic-hints.ts";
 import type { ResolvedReaderOptions } from "./topic-options.ts";
@@ -28,6 +29,7 @@ export interface ReaderTarget {
 
 /** Claims rows in bulk; holds no connection while it waits. */
 export class PostgresTopicReader<Desc extends DescMessage> extends TopicReaderBase<Desc> {
+  override readonly capabilities = postgresCapabilities;
   readonly #target: ReaderTarget;
   readonly #wakeUp = new WakeUp();
   #unsubscribe: (() => void) | undefined;

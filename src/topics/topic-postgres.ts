@@ -40,6 +40,7 @@ import type {
   TopicWriter,
   TopicWriterOptions,
 } from "./topic.ts";
+import { postgresCapabilities } from "./topic-capabilities.ts";
 import { groupNotFound, topicNotFound, typeMismatch } from "./topic-errors.ts";
 import { TopicHints } from "./topic-hints.ts";
 import { checkMs, redriveLimitDefault, resolveReaderOptions, resolveWriterOptions } from "./topic-options.ts";
@@ -62,13 +63,7 @@ const positionMin = 0;
  * ```
  */
 export class PostgresTopics implements Topics {
-  readonly capabilities: TopicCapabilities = {
-    transactionalAck: true,
-    fencedAck: true,
-    unboundedIdempotency: true,
-    retentionSparesUnacknowledged: true,
-    redriveKeepsPosition: true,
-  };
+  readonly capabilities: TopicCapabilities = postgresCapabilities;
   readonly #database: Database;
   readonly #hints: TopicHints;
   readonly #open = new OpenEnds();

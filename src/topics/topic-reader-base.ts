@@ -7,7 +7,14 @@ import { deadLetterBytes } from "./dead-letter.ts";
 import { ReaderMetrics } from "./reader-metrics.ts";
 import { type Received, ReceivedMessage } from "./received-message.ts";
 import { refuseStale, type Settlement, StaleMessageError } from "./stale-message-error.ts";
-import type { DeadLetterOptions, InTransaction, NackOptions, TopicMessage, TopicReader } from "./topic.ts";
+import type {
+  DeadLetterOptions,
+  InTransaction,
+  NackOptions,
+  TopicCapabilities,
+  TopicMessage,
+  TopicReader,
+} from "./topic.ts";
 import { TopicEnd } from "./topic-end.ts";
 import { checkMs, checkPoll, type ResolvedReaderOptions } from "./topic-options.ts";
 
@@ -42,6 +49,12 @@ export abstract class TopicReaderBase<Desc extends DescMessage>
     this.options = options;
     this.group = options.group;
     this.#runId = options.runId === undefined ? "" : validateRunId(options.runId);
+  }
+
+  abstract readonly capabilities: TopicCapabilities;
+
+  get claimTimeoutMs(): number {
+    return this.options.claimTimeoutMs;
   }
 
   protected abstract receive(request: Request): Promise<Received[]>;

@@ -105,6 +105,10 @@ export interface DeadLetterOptions extends InTransaction {
 export interface TopicReader<T extends Message> extends Monitorable, AsyncDisposable {
   readonly topic: string;
   readonly group: string;
+  /** What its driver promises. */
+  readonly capabilities: TopicCapabilities;
+  /** A message held longer goes to another consumer, unless it is extended; 0: never. */
+  readonly claimTimeoutMs: number;
   /**
    * Polls from now on see this run's messages only.
    *

@@ -48,21 +48,24 @@ export async function renewClaims(
 }
 
 /**
- * Gives claims back at once: the next claimant needs no patience, and the attempt does not count.
- * Returns the files that were still held.
+ * Gives claims back: at once, and the attempt does not count; or with a delay during which nobody gets
+ * them, after a failure that counts. Returns the files that were still held.
  */
 export async function releaseClaims(
   executor: Executor,
   indexerClass: string,
   claims: readonly HeldClaim[],
+  delayMs: number,
 ): Promise<string[]> {
   const { rows } = await executor.query<{ filename: string }>(
-    `UPDATE sim.coordinator_batches b SET lease_until = '-infinity', attempts = b.attempts - 1
+    `UPDATE sim.coordinator_batches b
+     SET lease_until = CASE WHEN $4 > 0 THEN clock_timestamp() + $4 * interval '1 millisecond' ELSE '-infinity' END,
+         attempts = b.attempts - CASE WHEN $4 > 0 THEN 0 ELSE 1 END
      FROM unnest($2::text[], $3::bigint[]) AS h(filename, claim_version)
      WHERE b.indexer_class = $1 AND b.batch_filename = h.filename AND b.claim_version = h.claim_version
        AND b.status = 'claimed'
      RETURNING b.batch_filename AS filename`,
-    [indexerClass, ...columnsOf(claims)],
+    [indexerClass, ...columnsOf(claims), delayMs],
   );
   return filenamesOf(rows);
 }
@@ -145,6 +148,24 @@ export interface LedgerEntry {
   readonly resumeAt: number;
 }
 
+/**
+ * Reads the ledger's rows of some files, after whoever is writing them has committed or rolled back: a
+ * commit whose outcome got lost on the way shows here.
+ */
+export async function readSettledLedger(
+  executor: Executor,
+  indexerClass: string,
+  filenames: readonly string[],
+): Promise<LedgerEntry[]> {
+  const { rows } = await executor.query<LedgerEntry>(
+    `SELECT ${ledgerColumns}
+     FROM sim.coordinator_batches WHERE indexer_class = $1 AND batch_filename = ANY ($2)
+     ORDER BY batch_filename FOR NO KEY UPDATE`,
+    [indexerClass, filenames],
+  );
+  return rows.map(toLedgerEntry);
+}
+
 /** Reads the ledger's rows of some files. */
 export async function readLedger(
   executor: Executor,
@@ -152,16 +173,27 @@ export async function readLedger(
   filenames: readonly string[],
 ): Promise<LedgerEntry[]> {
   const { rows } = await executor.query<LedgerEntry>(
-    `SELECT batch_filename AS filename, status, indexer_instance_id AS "instanceId",
-            claim_version AS "claimVersion", resume_at AS "resumeAt"
+    `SELECT ${ledgerColumns}
      FROM sim.coordinator_batches WHERE indexer_class = $1 AND batch_filename = ANY ($2)`,
     [indexerClass, filenames],
   );
-  return rows.map((row) => ({
-    ...row,
-    claimVersion: Number(row.claimVersion),
-    resumeAt: Number(row.resumeAt),
-  }));
+  return rows.map(toLedgerEntry);
+}
+
+const ledgerColumns = `batch_filename AS filename, status, indexer_instance_id AS "instanceId",
+  claim_version AS "claimVersion", resume_at AS "resumeAt"`;
+
+function toLedgerEntry(row: LedgerEntry): LedgerEntry {
+  return { ...row, claimVersion: Number(row.claimVersion), resumeAt: Number(row.resumeAt) };
+}
+
+/** A claim that was taken over from a holder that died, with what the manifest knows of its file. */
+export interface TakenOver extends GrantedClaim {
+  readonly tickStart: number;
+  readonly tickEnd: number;
+  /** Null for a file that was claimed without being registered. */
+  readonly storageKey: string | null;
+  readonly crc: number | null;
 }
 
 /** Takes over files whose holder's lease ran out, oldest ticks first. */
@@ -169,23 +201,53 @@ export async function takeOverExpired(
   executor: Executor,
   claimant: { indexerClass: string; instanceId: string; leaseMs: number },
   limit: number,
-): Promise<(GrantedClaim & { tickStart: number; tickEnd: number })[]> {
-  const { rows } = await executor.query<GrantedClaim & { tickStart: number; tickEnd: number }>(
+): Promise<TakenOver[]> {
+  const { rows } = await executor.query<TakenOver>(
     `WITH expired AS MATERIALIZED (
        SELECT batch_filename FROM sim.coordinator_batches
        WHERE indexer_class = $1 AND status = 'claimed' AND lease_until <= clock_timestamp()
        ORDER BY tick_start, batch_filename LIMIT $4
        FOR NO KEY UPDATE SKIP LOCKED
+     ), taken AS (
+       UPDATE sim.coordinator_batches b
+       SET indexer_instance_id = $2, claim_version = b.claim_version + 1, attempts = b.attempts + 1,
+           lease_until = clock_timestamp() + $3 * interval '1 millisecond', claimed_at = clock_timestamp()
+       FROM expired e WHERE b.indexer_class = $1 AND b.batch_filename = e.batch_filename
+       RETURNING b.*
      )
-     UPDATE sim.coordinator_batches b
-     SET indexer_instance_id = $2, claim_version = b.claim_version + 1, attempts = b.attempts + 1,
-         lease_until = clock_timestamp() + $3 * interval '1 millisecond', claimed_at = clock_timestamp()
-     FROM expired e WHERE b.indexer_class = $1 AND b.batch_filename = e.batch_filename
-     RETURNING b.batch_filename AS filename, b.claim_version AS "claimVersion", b.resume_at AS "resumeAt",
-               b.attempts, b.tick_start AS "tickStart", b.tick_end AS "tickEnd"`,
+     SELECT t.batch_filename AS filename, t.claim_version AS "claimVersion", t.resume_at AS "resumeAt",
+            t.attempts, t.tick_start AS "tickStart", t.tick_end AS "tickEnd",
+            f.storage_key AS "storageKey", f.crc
+     FROM taken t LEFT JOIN sim.batch_files f USING (batch_filename)`,
     [claimant.indexerClass, claimant.instanceId, claimant.leaseMs, limit],
   );
   return rows.toSorted((a, b) => a.tickStart - b.tickStart);
+}
+
+/**
+ * Ends our own connections that hold a file's row although its lease ran out long ago: a client that
+ * stalls inside a COPY is not bound by any of the server's timeouts, and a lock can't be skipped for ever.
+ * Returns how many were ended.
+ */
+export async function endStalledHolders(
+  executor: Executor,
+  indexerClass: string,
+  expiredForMs: number,
+): Promise<number> {
+  const { rows } = await executor.query<{ ended: number }>(
+    `WITH stalled AS MATERIALIZED (
+       SELECT DISTINCT a.pid
+       FROM sim.coordinator_batches b
+       JOIN pg_locks l ON l.locktype = 'transactionid' AND l.granted AND l.transactionid = b.xmax
+       JOIN pg_stat_activity a ON a.pid = l.pid
+       WHERE b.indexer_class = $1 AND b.status = 'claimed'
+         AND b.lease_until <= clock_timestamp() - $2 * interval '1 millisecond'
+         AND a.usename = current_user AND a.application_name LIKE 'tallyman%' AND a.pid <> pg_backend_pid()
+     )
+     SELECT count(*) FILTER (WHERE pg_terminate_backend(pid)) AS ended FROM stalled`,
+    [indexerClass, expiredForMs],
+  );
+  return Number(rows[0]?.ended ?? 0);
 }
 
 /** Which failed files to try again; fields that are absent do not restrict. */

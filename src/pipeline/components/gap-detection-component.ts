@@ -7,6 +7,7 @@ import type {
 import { Counter } from "../../monitoring/index.ts";
 import { type GivenOptions, logger, resolveOptions } from "../../runtime/index.ts";
 import type { BatchFileName, BatchStorage } from "../../storage/index.ts";
+import { candidateOf } from "../indexer/indexed-file.ts";
 
 const log = logger("pipeline.gap-detection");
 
@@ -89,7 +90,7 @@ export class GapDetectionComponent {
   }
 
   async #register(files: readonly BatchFileName[], expected: ExpectedRange): Promise<void> {
-    await this.#coordinator.registerFiles(files.map(knownFile));
+    await this.#coordinator.registerFiles(files.map(candidateOf));
     await this.#coordinator.reconcileGaps(expected);
     log.debug("Found files in gaps", { files: files.length, first: files[0]?.key });
   }
@@ -102,9 +103,4 @@ export class GapDetectionComponent {
       `Permanent gap: [${gapStartTick}, ${gapEndTick}] missing for more than ${seconds} s. Data incomplete.`,
     );
   }
-}
-
-/** A file of storage as the manifest and the ledger name it. */
-function knownFile({ key, tickStart, tickEnd }: BatchFileName) {
-  return { filename: key.slice(key.lastIndexOf("/") + 1), storageKey: key, tickStart, tickEnd };
 }

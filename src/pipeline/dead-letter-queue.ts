@@ -1,0 +1,80 @@
+import { create } from "@bufbuild/protobuf";
+import { type DeadLetterMessage, DeadLetterMessageSchema } from "../contracts/index.ts";
+import type { Transaction } from "../database/index.ts";
+import { type GivenOptions, required, resolveOptions } from "../runtime/index.ts";
+import type { DeadLetterOptions, Topics, TopicWriter } from "../topics/index.ts";
+import type { DeadLetterRoom } from "./components/dlq-component.ts";
+
+/** Settings of a dead-letter queue. */
+export interface DeadLetterQueueOptions {
+  /** The topic that holds the letters: the `deadLetterTopic` of the readers that use this queue. */
+  readonly topic: string;
+  /** Letters that it may hold: beyond, files are tried again instead of being given up. Default 10,000. */
+  readonly capacity: number;
+}
+
+/**
+ * The room for what can't be processed: a topic of DeadLetterMessages with a bound. Announcements get
+ * there through their reader; files that came without one through {@link put}.
+ *
+ * @example
+ * ```ts
+ * const deadLetters = await DeadLetterQueue.open(topics, { topic: "batch-topic-dead-letters" });
+ * const indexer = new EnvironmentIndexer("environment", { storage, database, topic, deadLetters });
+ * ```
+ */
+export class DeadLetterQueue implements DeadLetterRoom, AsyncDisposable {
+  readonly capacity: number;
+  readonly topic: string;
+  readonly #topics: Topics;
+  readonly #writer: TopicWriter<DeadLetterMessage>;
+
+  private constructor(topics: Topics, writer: TopicWriter<DeadLetterMessage>, capacity: number) {
+    this.#topics = topics;
+    this.#writer = writer;
+    this.capacity = capacity;
+    this.topic = writer.topic;
+  }
+
+  /** Opens the queue; the topic is made when it is new. */
+  static async open(topics: Topics, options: GivenOptions<DeadLetterQueueOptions>): Promise<DeadLetterQueue> {
+    const { topic, capacity } = resolveOptions<DeadLetterQueueOptions>(
+      { topic: required, capacity: 10_000 },
+      options,
+    );
+    return new DeadLetterQueue(topics, await topics.writer(DeadLetterMessageSchema, { topic }), capacity);
+  }
+
+  async count(): Promise<number> {
+    const all = await this.#topics.listTopics();
+    return all.find(({ name }) => name === this.topic)?.messages ?? 0;
+  }
+
+  /** Stores a letter about something that had no message of its own, in the transaction where the topic can. */
+  async put(
+    original: { readonly bytes: Uint8Array; readonly messageType: string },
+    { error, sourceService, retryCount = 0 }: DeadLetterOptions,
+    tx: Transaction,
+  ): Promise<void> {
+    const nowMs = BigInt(Date.now());
+    const letter = create(DeadLetterMessageSchema, {
+      originalMessage: original.bytes,
+      messageType: original.messageType,
+      failureReason: error instanceof Error ? `${error.name}: ${error.message}` : String(error),
+      retryCount,
+      sourceService,
+      firstFailureTimeMs: nowMs,
+      lastFailureTimeMs: nowMs,
+    });
+    await this.#writer.send(letter, this.#topics.capabilities.transactionalAck ? { tx } : {});
+  }
+
+  /** Closes the writer. */
+  close(): Promise<void> {
+    return this.#writer.close();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+}

@@ -1,0 +1,128 @@
+import type { BatchInfo } from "../../contracts/index.ts";
+import type { BatchCoordinatorReady } from "../../coordination/index.ts";
+import { logger } from "../../runtime/index.ts";
+import { StaleMessageError, type TopicMessage, type TopicReader } from "../../topics/index.ts";
+import type { IdempotencyComponent } from "../components/idempotency-component.ts";
+import type { FileCandidate, IndexedFile } from "./indexed-file.ts";
+
+const log = logger("pipeline.admission");
+
+/** A file that another instance holds is looked at again after this long. */
+const heldElsewhereDelayMs = 2_000;
+
+/** What admission asks. */
+export interface AdmissionResources {
+  readonly coordinator: BatchCoordinatorReady | undefined;
+  readonly topic: TopicReader<BatchInfo> | undefined;
+  readonly idempotency: IdempotencyComponent | undefined;
+}
+
+/**
+ * Decides which files this instance works on: those that the ledger grants it. Announcements of files
+ * that are done are acknowledged unread; of files that another instance holds, handed back for later.
+ */
+export class Admission {
+  readonly #resources: AdmissionResources;
+  /** The files that this instance has, by name, from claim to commit. */
+  readonly files: Map<string, IndexedFile> = new Map();
+
+  constructor(resources: AdmissionResources) {
+    this.#resources = resources;
+  }
+
+  /** Enters and claims files; returns those that are now ours. */
+  async admit(candidates: readonly FileCandidate[]): Promise<readonly IndexedFile[]> {
+    const fresh = new Map<string, FileCandidate>();
+    for (const candidate of candidates) {
+      const known = this.files.get(candidate.filename);
+      if (known) await this.#attach(known, candidate.message);
+      else if (fresh.has(candidate.filename)) await this.handBack(candidate.message, heldElsewhereDelayMs);
+      else if (await this.#resources.idempotency?.isProcessed(candidate.storageKey))
+        await this.acknowledge(candidate.message);
+      else fresh.set(candidate.filename, candidate);
+    }
+    return this.#claim([...fresh.values()]);
+  }
+
+  /** Takes over what dead instances left. */
+  async takeOver(limit: number): Promise<readonly IndexedFile[]> {
+    const taken = (await this.#resources.coordinator?.takeOverExpired(limit)) ?? [];
+    const files = taken.flatMap(({ storageKey, crc, ...file }) =>
+      storageKey === null ? [] : [{ ...file, storageKey, message: undefined, ...(crc !== null && { crc }) }],
+    );
+    return files.map((file) => this.#enter(file));
+  }
+
+  /** The message is done. A stale one is somebody else's, who will find the file done. */
+  async acknowledge(message: TopicMessage<BatchInfo> | undefined): Promise<void> {
+    if (message) await ignoreStale(this.#resources.topic?.ack(message));
+  }
+
+  /** Hands a message back for later. */
+  async handBack(message: TopicMessage<BatchInfo> | undefined, delayMs: number): Promise<void> {
+    if (message) await ignoreStale(this.#resources.topic?.nack(message, { delayMs }));
+  }
+
+  async #claim(candidates: readonly FileCandidate[]): Promise<readonly IndexedFile[]> {
+    const { coordinator } = this.#resources;
+    if (candidates.length === 0) return [];
+    if (!coordinator)
+      return candidates.map((file) => this.#enter({ ...unfenced, ...file, message: file.message }));
+    await coordinator.registerFiles(candidates);
+    await this.#retryRedriven(coordinator, candidates);
+    const { granted, refused } = await coordinator.tryClaimMany(candidates);
+    const byName = new Map(candidates.map((candidate) => [candidate.filename, candidate]));
+    for (const { filename, status } of refused) {
+      const message = byName.get(filename)?.message;
+      if (status === "claimed") await this.handBack(message, heldElsewhereDelayMs);
+      else await this.acknowledge(message);
+    }
+    return granted.flatMap((claim) => {
+      const candidate = byName.get(claim.filename);
+      return candidate ? [this.#enter({ ...candidate, ...claim, message: candidate.message })] : [];
+    });
+  }
+
+  /**
+   * An announcement of a failed file that is delivered anew was re-driven: giving a file up settles its
+   * announcement. On a topic that can't settle in the same transaction, a repeated delivery may be one
+   * whose settling got lost.
+   */
+  async #retryRedriven(
+    coordinator: BatchCoordinatorReady,
+    candidates: readonly FileCandidate[],
+  ): Promise<void> {
+    const isTransactional = this.#resources.topic?.capabilities.transactionalAck;
+    const redriven = candidates.filter(
+      ({ message }) => message && (isTransactional || message.deliveries === 1),
+    );
+    if (redriven.length === 0) return;
+    const retried = await coordinator.retryFailed({ filenames: redriven.map(({ filename }) => filename) });
+    if (retried.length > 0) log.debug("Failed files are tried again", { files: retried.length });
+  }
+
+  #enter(file: IndexedFile): IndexedFile {
+    const own = { ...file };
+    this.files.set(file.filename, own);
+    return own;
+  }
+
+  /** A file that we hold already was announced again: its newest delivery is the one to acknowledge. */
+  async #attach(file: IndexedFile, message: TopicMessage<BatchInfo> | undefined): Promise<void> {
+    if (!message) return;
+    if (file.message && file.message.position !== message.position)
+      await this.handBack(message, heldElsewhereDelayMs);
+    else file.message = message;
+  }
+}
+
+/** What stands in for a claim when there is no ledger. */
+const unfenced = { claimVersion: 0, resumeAt: 0 };
+
+/** A message that is no longer ours is delivered to another consumer, who settles it. */
+export async function ignoreStale(settling: Promise<void> | undefined): Promise<void> {
+  await settling?.catch((error: unknown) => {
+    if (!(error instanceof StaleMessageError)) throw error;
+    log.debug("A message was no longer ours", { reason: error.message });
+  });
+}

@@ -1,0 +1,242 @@
+import { describe, expect, it } from "vitest";
+import {
+  createSeen,
+  lagOf,
+  ledger,
+  openPipeline,
+  recordTicks,
+  runId,
+  seenTicks,
+  started,
+  until,
+} from "../../../tests/kit/pipeline.ts";
+import type { TickData } from "../../contracts/index.ts";
+import { setup } from "../../testing/index.ts";
+import { BatchIndexer, type ComponentType, DummyIndexer, type FlushContext } from "../index.ts";
+
+const quick = { runId, pollIntervalMs: 20, metadataPollIntervalMs: 10, sweepIntervalMs: 60_000 };
+
+/** Writes ticks down and remembers the sizes of its inserts. */
+class Recorder extends BatchIndexer {
+  readonly flushes: number[] = [];
+
+  protected override getRequiredComponents() {
+    return new Set<ComponentType>(["METADATA", "COORDINATION", "BUFFERING"]);
+  }
+
+  protected override async flushTicks(ticks: readonly TickData[], context: FlushContext) {
+    await recordTicks(ticks, context);
+    this.flushes.push(ticks.length);
+  }
+}
+
+const range = (start: number, count: number) => Array.from({ length: count }, (_, index) => start + index);
+
+describe("BatchIndexer with buffering", () => {
+  it("inserts across files, and acknowledges a file when its last tick is flushed", async () => {
+    await using t = await setup();
+    const pipeline = await openPipeline(t);
+    await pipeline.writeMetadata();
+    await createSeen(t);
+    const resources = await pipeline.resources("recorder");
+    const indexer = await started(
+      t,
+      new Recorder("recorder", resources, { ...quick, insertBatchSize: 250, flushTimeoutMs: 60_000 }),
+    );
+    for (const start of [0, 100, 200]) await pipeline.send(start, 100);
+    await until("the first flush", () => indexer.getMetrics().ticks_processed === 250);
+    expect(await ledger(t, "Recorder")).toEqual({
+      0: "completed 100",
+      100: "completed 100",
+      200: "claimed 50",
+    });
+    expect(await lagOf(pipeline.topics, "recorder")).toBe(1);
+    expect(indexer.getMetrics()).toMatchObject({ current_buffer_size: 50, batches_processed: 2 });
+
+    await pipeline.send(300, 100);
+    await pipeline.send(400, 100);
+    await until("the second flush", () => indexer.getMetrics().ticks_processed === 500);
+    expect(await ledger(t, "Recorder")).toMatchObject({
+      200: "completed 100",
+      300: "completed 100",
+      400: "completed 100",
+    });
+    expect(indexer.flushes).toEqual([250, 250]);
+    expect(await seenTicks(t)).toEqual(range(0, 500));
+    expect(await lagOf(pipeline.topics, "recorder")).toBe(0);
+  });
+
+  it("flushes what has waited long enough", async () => {
+    await using t = await setup();
+    const pipeline = await openPipeline(t);
+    await pipeline.writeMetadata();
+    await createSeen(t);
+    const resources = await pipeline.resources("recorder");
+    const indexer = await started(t, new Recorder("recorder", resources, { ...quick, flushTimeoutMs: 50 }));
+    await pipeline.send(0, 10);
+    await until("the flush", () => indexer.getMetrics().batches_processed === 1);
+    expect(indexer.flushes).toEqual([10]);
+  });
+
+  it.each([
+    ["smaller than a file", 500, [500, 500, 500, 500]],
+    ["larger than a file", 1500, [1500, 500]],
+  ])("insertBatchSize %s", async (_name, insertBatchSize, flushes) => {
+    await using t = await setup();
+    const pipeline = await openPipeline(t);
+    await pipeline.writeMetadata();
+    await createSeen(t);
+    for (const start of [0, 1000]) await pipeline.send(start, 1000);
+    const resources = await pipeline.resources("recorder");
+    const indexer = await started(
+      t,
+      new Recorder("recorder", resources, { ...quick, insertBatchSize, flushTimeoutMs: 1_000 }),
+    );
+    await until("all is flushed", () => indexer.getMetrics().ticks_processed === 2000);
+    expect(indexer.flushes).toEqual(flushes);
+    expect(await seenTicks(t)).toEqual(range(0, 2000));
+  });
+
+  it("flushes on stop, gives the rest back with its position, and goes on there", async () => {
+    await using t = await setup();
+    const pipeline = await openPipeline(t);
+    await pipeline.writeMetadata();
+    await createSeen(t);
+    const options = { ...quick, insertBatchSize: 1_000, flushTimeoutMs: 60_000 };
+    const first = new Recorder("first", await pipeline.resources("recorder"), options);
+    await first.start();
+    for (const start of [0, 100, 200]) await pipeline.send(start, 100);
+    await until("all is buffered", () => first.getMetrics().current_buffer_size === 300);
+    expect(await seenTicks(t)).toEqual([]);
+    await first.stop();
+    expect(await seenTicks(t)).toEqual(range(0, 300));
+    expect(await lagOf(pipeline.topics, "recorder")).toBe(0);
+
+    const second = new Recorder("second", await pipeline.resources("recorder"), {
+      ...options,
+      insertBatchSize: 70,
+    });
+    await second.start();
+    await pipeline.send(300, 100);
+    await until("part of it is flushed", () => second.getMetrics().ticks_processed === 70);
+    await second.stop();
+    expect(await ledger(t, "Recorder")).toMatchObject({ 300: "completed 100" });
+    expect(await seenTicks(t)).toEqual(range(0, 400));
+  });
+
+  it("completes an empty file", async () => {
+    await using t = await setup();
+    const pipeline = await openPipeline(t);
+    await pipeline.writeMetadata();
+    await createSeen(t);
+    await pipeline.send(0, 0);
+    const resources = await pipeline.resources("recorder");
+    await started(t, new Recorder("recorder", resources, { ...quick, flushTimeoutMs: 20 }));
+    await until("it is acknowledged", async () => (await lagOf(pipeline.topics, "recorder")) === 0);
+    expect(await ledger(t, "Recorder")).toEqual({ 0: "completed 0" });
+  });
+});
+
+describe("BatchIndexer without buffering", () => {
+  class TickByTick extends Recorder {
+    protected override getRequiredComponents() {
+      return new Set<ComponentType>(["METADATA"]);
+    }
+  }
+  class Bare extends Recorder {
+    protected override getRequiredComponents() {
+      return new Set<ComponentType>();
+    }
+  }
+
+  it.each([
+    ["metadata only", TickByTick],
+    ["no component at all", Bare],
+  ])("writes tick by tick and acknowledges once: %s", async (_name, Kind) => {
+    await using t = await setup();
+    const pipeline = await openPipeline(t);
+    await pipeline.writeMetadata();
+    await createSeen(t);
+    await pipeline.send(0, 5);
+    const { storage, database, topic } = await pipeline.resources("tick-by-tick");
+    const indexer = await started(t, new Kind("tick-by-tick", { storage, database, topic }, quick));
+    await until("it is acknowledged", async () => (await lagOf(pipeline.topics, "tick-by-tick")) === 0);
+    expect(indexer.flushes).toEqual([1, 1, 1, 1, 1]);
+    expect(await seenTicks(t)).toEqual(range(0, 5));
+  });
+});
+
+describe("competing indexers", () => {
+  it("share the files, each of which is processed once", async () => {
+    await using t = await setup();
+    const pipeline = await openPipeline(t);
+    await pipeline.writeMetadata();
+    await createSeen(t);
+    for (const start of range(0, 60)) await pipeline.send(start * 10, 10);
+    const indexers = await Promise.all(
+      range(0, 3).map(async (n) =>
+        started(
+          t,
+          new Recorder(`r${n}`, await pipeline.resources("recorder"), { ...quick, insertBatchSize: 20 }),
+        ),
+      ),
+    );
+    await until("all is acknowledged", async () => (await lagOf(pipeline.topics, "recorder")) === 0);
+    expect(await seenTicks(t)).toEqual(range(0, 600));
+    const processed = indexers.map((indexer) => indexer.getMetrics().batches_processed ?? 0);
+    expect(processed.reduce((sum, n) => sum + n, 0)).toBe(60);
+    for (const n of processed) expect(n).toBeGreaterThan(0);
+  });
+});
+
+describe("DummyIndexer", () => {
+  it("finds files without any topic, and what fills a gap later", async () => {
+    await using t = await setup();
+    const pipeline = await openPipeline(t, { samplingInterval: 10 });
+    await pipeline.writeMetadata();
+    for (const start of [0, 2000, 3000]) await pipeline.write(start, 100);
+    const { storage, database, coordinator } = await pipeline.resources("unused");
+    const indexer = await started(
+      t,
+      new DummyIndexer(
+        "dummy",
+        { storage, database, coordinator },
+        { ...quick, source: "discovery", flushTimeoutMs: 20 },
+      ),
+    );
+    await until("three files are done", () => indexer.getMetrics().batches_processed === 3);
+    const gaps = () =>
+      t.database
+        .forRun("sim_run_1")
+        .query("SELECT gap_start_tick, gap_end_tick, status FROM sim.coordinator_gaps");
+    await until("the gap is known", async () => (await gaps()).rowCount === 1);
+    expect((await gaps()).rows).toEqual([{ gap_start_tick: 1000, gap_end_tick: 1990, status: "pending" }]);
+    await pipeline.write(1000, 100);
+    await until("the gap is filled", () => indexer.getMetrics().batches_processed === 4);
+    await until("the gap is closed", async () => (await gaps()).rowCount === 0);
+    expect(indexer.getMetrics()).toMatchObject({
+      ticks_processed: 400,
+      cells_observed: 400,
+      organisms_observed: 400,
+    });
+  });
+
+  it("gives up a gap that stays, with one warning", async () => {
+    await using t = await setup();
+    t.logs.expectLog({
+      logger: "pipeline.gap-detection",
+      level: "warn",
+      message: "Permanent gap: [1000, 2990] *",
+    });
+    const pipeline = await openPipeline(t, { samplingInterval: 10 });
+    await pipeline.writeMetadata();
+    for (const start of [0, 3000]) await pipeline.send(start, 100);
+    const resources = await pipeline.resources("dummy");
+    const indexer = await started(
+      t,
+      new DummyIndexer("dummy", resources, { ...quick, flushTimeoutMs: 20, gapWarningTimeoutMs: 50 }),
+    );
+    await until("it is given up", () => indexer.getMetrics().permanent_gaps_detected === 1);
+    await until("the rest is done", () => indexer.getMetrics().batches_processed === 2);
+  });
+});

@@ -1,0 +1,87 @@
+import type { Database } from "../../database/index.ts";
+import { ensureRunSchema } from "../../database/index.ts";
+import { MonitoredService } from "../../monitoring/index.ts";
+import { logger } from "../../runtime/index.ts";
+import type { BatchStorage } from "../../storage/index.ts";
+import { discoverRun, type RunDiscoveryOptions } from "./run-discovery.ts";
+
+/** What every indexer works with. */
+export interface IndexerResources {
+  /** Where the batch files are. */
+  readonly storage: BatchStorage;
+  /** Where the tables are. */
+  readonly database: Database;
+}
+
+/** Anything that must know the run before it is used. */
+export interface RunScoped {
+  setSimulationRun(runId: string): void;
+}
+
+/**
+ * The core of every indexer: finds its run, prepares the run's schema, tells all resources, then works
+ * turn by turn. It knows nothing of batches; see {@link BatchIndexer} for that.
+ *
+ * @example
+ * ```ts
+ * class RunLister extends Indexer {
+ *   protected override async indexRun(runId: string) {
+ *     console.log(runId);
+ *     void this.stop();
+ *   }
+ * }
+ * ```
+ */
+export abstract class Indexer extends MonitoredService {
+  protected readonly storage: BatchStorage;
+  protected readonly database: Database;
+  readonly #discovery: RunDiscoveryOptions;
+  /** Kept over restarts: a service that comes back goes on with its run. */
+  #runId: string | undefined;
+  #createdAt = new Date();
+  #isPrepared = false;
+
+  constructor(name: string, { storage, database }: IndexerResources, discovery: RunDiscoveryOptions) {
+    super(name);
+    this.storage = storage;
+    this.database = database;
+    this.#discovery = discovery;
+  }
+
+  /** One turn of work on the run; called again and again until the service stops. */
+  protected abstract indexRun(runId: string, signal: AbortSignal): Promise<void>;
+
+  /** Makes what the indexer needs in the run's schema, which is there. Runs once per start; be idempotent. */
+  protected prepareSchema?(runId: string): Promise<void>;
+
+  /** Resources that work on one run; they are told which, before anything is indexed. */
+  protected abstract runScopedResources(): readonly RunScoped[];
+
+  /** The run that is indexed, once it is known. */
+  get runId(): string | undefined {
+    return this.#runId;
+  }
+
+  protected override async onStart(_signal: AbortSignal): Promise<void> {
+    this.#isPrepared = false;
+  }
+
+  protected override async runOnce(signal: AbortSignal): Promise<void> {
+    this.#runId ??= await this.#discoverRunId(signal);
+    if (!this.#isPrepared) await this.#prepare(this.#runId);
+    await this.indexRun(this.#runId, signal);
+  }
+
+  async #discoverRunId(signal: AbortSignal): Promise<string> {
+    const runId = await discoverRun(this.storage, this.#createdAt, this.#discovery, signal);
+    logger(this.name).info(`Indexing run ${runId}.`);
+    return runId;
+  }
+
+  async #prepare(runId: string): Promise<void> {
+    await ensureRunSchema(this.database, runId);
+    for (const resource of this.runScopedResources()) resource.setSimulationRun(runId);
+    await this.prepareSchema?.(runId);
+    this.#isPrepared = true;
+  }
+}

@@ -1,0 +1,125 @@
+import type { BatchCoordinatorReady, ExpectedRange } from "../../coordination/index.ts";
+import { Counter } from "../../monitoring/index.ts";
+import { logger } from "../../runtime/index.ts";
+import type { BatchStorage } from "../../storage/index.ts";
+import type { GapDetectionComponent } from "../components/gap-detection-component.ts";
+import type { MetadataReadingComponent } from "../components/metadata-reading-component.ts";
+import type { Admission } from "./admission.ts";
+import { candidateOf, type IndexedFile } from "./indexed-file.ts";
+
+const log = logger("pipeline.recovery");
+
+/** Files that one turn takes on: few, so that the other instances get their share. */
+const filesPerTurnMax = 4;
+const listingPageFiles = 1_000;
+/** Permanent gaps that one sweep looks into, in case their file came after all. */
+const permanentGapsPerSweep = 10;
+/** A known file is left to its announcement for this long: while the topic is quiet, and while it is busy. */
+const quietGraceMs = 2_000;
+const busyGraceMs = 60_000;
+
+/** What recovery looks at. */
+export interface RecoveryResources {
+  readonly runId: string;
+  readonly coordinator: BatchCoordinatorReady;
+  readonly storage: BatchStorage;
+  readonly admission: Admission;
+  readonly gapDetection: GapDetectionComponent | undefined;
+  readonly metadata: MetadataReadingComponent | undefined;
+  /** Where the run's files lie. */
+  readonly prefix: string;
+  /** False when files come by topic, and recovery should leave them to it for a while. */
+  readonly isOnlySource: boolean;
+}
+
+/**
+ * Finds what no announcement brings: files in gaps, files behind the last known one, files that were
+ * found for another indexer class, and files of dead instances. Every instance does it, a few files at a
+ * time; the ledger decides who gets which.
+ */
+export class Recovery {
+  readonly #resources: RecoveryResources;
+  /** Files that came to this instance without an announcement. */
+  readonly recovered = new Counter();
+
+  constructor(resources: RecoveryResources) {
+    this.#resources = resources;
+  }
+
+  /** Searches the gaps, oldest first; returns the files found there that are now ours. */
+  async searchGaps(): Promise<readonly IndexedFile[]> {
+    const { gapDetection, runId, admission } = this.#resources;
+    if (!gapDetection) return [];
+    const expected = this.#expected();
+    await gapDetection.reconcile(expected);
+    const found = await gapDetection.search(runId, expected);
+    return this.#count(await admission.admit(found.slice(0, filesPerTurnMax).map(candidateOf)));
+  }
+
+  /**
+   * Looks for everything else.
+   *
+   * @param isQuiet whether the topic has nothing to deliver
+   * @returns the files that are now ours; as many as one turn may take, when there may be more
+   */
+  async sweep(isQuiet: boolean): Promise<readonly IndexedFile[]> {
+    const { coordinator, admission, metadata, runId } = this.#resources;
+    await metadata?.refresh(runId);
+    await this.#enterUnknown();
+    const ended = await coordinator.endStalledHolders(coordinator.leaseMs);
+    if (ended > 0) log.warn(`Ended ${ended} stalled connections that locked files past their lease.`);
+    const taken = await admission.takeOver(filesPerTurnMax);
+    const unclaimed = await coordinator.listUnclaimed(
+      this.#graceMs(isQuiet),
+      filesPerTurnMax - taken.length || 1,
+    );
+    const admitted = await admission.admit(
+      unclaimed.map(({ crc, ...file }) => ({ ...file, ...(crc !== null && { crc }) })),
+    );
+    return this.#count([...taken, ...admitted]);
+  }
+
+  /** Whether a sweep brought all that it may, so that another one may bring more. */
+  static mayHaveMore(files: readonly IndexedFile[]): boolean {
+    return files.length >= filesPerTurnMax;
+  }
+
+  #graceMs(isQuiet: boolean): number {
+    if (this.#resources.isOnlySource) return 0;
+    return isQuiet ? quietGraceMs : busyGraceMs;
+  }
+
+  #count(files: readonly IndexedFile[]): readonly IndexedFile[] {
+    this.recovered.increment(files.length);
+    return files;
+  }
+
+  #expected(): ExpectedRange {
+    const { metadata } = this.#resources;
+    const declaredEnd = metadata?.getMetadata().declaredEndTick;
+    return {
+      samplingInterval: metadata?.getSamplingInterval() ?? 1,
+      declaredEnd: declaredEnd === undefined ? undefined : Number(declaredEnd),
+    };
+  }
+
+  /** Enters the files that storage has and the manifest lacks: behind the last known tick and in given-up gaps. */
+  async #enterUnknown(): Promise<void> {
+    const { coordinator, gapDetection } = this.#resources;
+    if (!gapDetection) return this.#enterRange(0, Number.MAX_SAFE_INTEGER);
+    await this.#enterRange((await coordinator.getLastKnownTick()) + 1, Number.MAX_SAFE_INTEGER);
+    for (const gap of await coordinator.listGaps(permanentGapsPerSweep, "permanent"))
+      await this.#enterRange(gap.gapStartTick, gap.gapEndTick);
+  }
+
+  async #enterRange(startTick: number, endTick: number): Promise<void> {
+    const { coordinator, storage, prefix } = this.#resources;
+    for (let token: string | undefined; ; ) {
+      const page = await storage.listBatchFiles(prefix, token, listingPageFiles, startTick, endTick);
+      const entered = await coordinator.registerFiles(page.files.map(candidateOf));
+      if (entered.length > 0) log.debug("Found files that were not announced", { files: entered.length });
+      if (!page.truncated) return;
+      token = page.nextToken;
+    }
+  }
+}
