@@ -46,3 +46,4 @@ export {
   type MetadataIndexerOptions,
   type MetadataIndexerResources,
 } from "./indexers/metadata-indexer.ts";
+export { type Redriven, type RedriveScope, redriveFiles } from "./redrive.ts";

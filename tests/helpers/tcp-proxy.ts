@@ -6,9 +6,14 @@ export class TcpProxy implements AsyncDisposable {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
   #cutAfter: string | undefined;
+  #isDown = false;
 
   private constructor(target: URL) {
     this.#server = createServer((client) => {
+      if (this.#isDown) {
+        client.destroy();
+        return;
+      }
       const upstream = connect(Number(target.port), target.hostname);
       for (const socket of [client, upstream]) {
         this.#sockets.add(socket);
@@ -41,6 +46,16 @@ export class TcpProxy implements AsyncDisposable {
   /** Cuts the connection that sends this text, after the server has it and before its answer arrives. */
   cutAfter(text: string): void {
     this.#cutAfter = text;
+  }
+
+  /** Ends all connections and refuses new ones, until {@link comeUp}. */
+  goDown(): void {
+    this.#isDown = true;
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  comeUp(): void {
+    this.#isDown = false;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -36,12 +36,12 @@ export class DlqComponent {
   }
 
   /** Counts a failure; true when it is one too many. */
-  async shouldMoveToDlq(filename: string): Promise<boolean> {
+  async shouldMoveToDlq(storageKey: string): Promise<boolean> {
     const { retryTracker, maxRetries } = this.#options;
     try {
-      return (await retryTracker.incrementAndGetRetryCount(this.#idOf(filename))) > maxRetries;
+      return (await retryTracker.incrementAndGetRetryCount(this.#idOf(storageKey))) > maxRetries;
     } catch (error) {
-      log.debug("Failure not counted, trying again", { filename, reason: String(error) });
+      log.debug("Failure not counted, trying again", { storageKey, reason: String(error) });
       return false;
     }
   }
@@ -63,25 +63,31 @@ export class DlqComponent {
   }
 
   /** How often the file has failed. */
-  getRetryCount(filename: string): Promise<number> {
-    return this.#options.retryTracker.getRetryCount(this.#idOf(filename)).catch(() => 0);
+  getRetryCount(storageKey: string): Promise<number> {
+    return this.#options.retryTracker.getRetryCount(this.#idOf(storageKey)).catch(() => 0);
   }
 
   /** Remembers that the file was given up. */
-  async moved(filename: string): Promise<void> {
-    await this.#options.retryTracker.markMovedToDlq(this.#idOf(filename)).catch((error: unknown) => {
-      log.debug("Not remembered as moved", { filename, reason: String(error) });
+  async moved(storageKey: string): Promise<void> {
+    await this.#options.retryTracker.markMovedToDlq(this.#idOf(storageKey)).catch((error: unknown) => {
+      log.debug("Not remembered as moved", { storageKey, reason: String(error) });
     });
   }
 
   /** The file was processed: its failures are forgotten. */
-  async resetRetryCount(filename: string): Promise<void> {
-    await this.#options.retryTracker.resetRetryCount(this.#idOf(filename)).catch((error: unknown) => {
-      log.debug("Failures not forgotten", { filename, reason: String(error) });
+  async resetRetryCount(storageKey: string): Promise<void> {
+    await this.#options.retryTracker.resetRetryCount(this.#idOf(storageKey)).catch((error: unknown) => {
+      log.debug("Failures not forgotten", { storageKey, reason: String(error) });
     });
   }
 
-  #idOf(filename: string): string {
-    return `${this.#options.indexerClass}/${filename}`;
+  #idOf(storageKey: string): string {
+    const runId = storageKey.slice(0, storageKey.indexOf("/"));
+    return retryId(this.#options.indexerClass, runId, storageKey.slice(storageKey.lastIndexOf("/") + 1));
   }
+}
+
+/** Names a file's failures in the tracker. */
+export function retryId(indexerClass: string, runId: string, filename: string): string {
+  return `${indexerClass}/${runId}/${filename}`;
 }

@@ -69,36 +69,26 @@ export class Admission {
     if (!coordinator)
       return candidates.map((file) => this.#enter({ ...unfenced, ...file, message: file.message }));
     await coordinator.registerFiles(candidates);
-    await this.#retryRedriven(coordinator, candidates);
     const { granted, refused } = await coordinator.tryClaimMany(candidates);
     const byName = new Map(candidates.map((candidate) => [candidate.filename, candidate]));
-    for (const { filename, status } of refused) {
-      const message = byName.get(filename)?.message;
-      if (status === "claimed") await this.handBack(message, heldElsewhereDelayMs);
-      else await this.acknowledge(message);
-    }
+    for (const { filename, status } of refused) await this.#refuse(byName.get(filename)?.message, status);
     return granted.flatMap((claim) => {
       const candidate = byName.get(claim.filename);
       return candidate ? [this.#enter({ ...candidate, ...claim, message: candidate.message })] : [];
     });
   }
 
-  /**
-   * An announcement of a failed file that is delivered anew was re-driven: giving a file up settles its
-   * announcement. On a topic that can't settle in the same transaction, a repeated delivery may be one
-   * whose settling got lost.
-   */
-  async #retryRedriven(
-    coordinator: BatchCoordinatorReady,
-    candidates: readonly FileCandidate[],
+  /** Another instance's: for later. Done: acknowledged. Failed: it joins the dead letters, if it is not of them. */
+  async #refuse(
+    message: TopicMessage<BatchInfo> | undefined,
+    status: "claimed" | "completed" | "failed",
   ): Promise<void> {
-    const isTransactional = this.#resources.topic?.capabilities.transactionalAck;
-    const redriven = candidates.filter(
-      ({ message }) => message && (isTransactional || message.deliveries === 1),
-    );
-    if (redriven.length === 0) return;
-    const retried = await coordinator.retryFailed({ filenames: redriven.map(({ filename }) => filename) });
-    if (retried.length > 0) log.debug("Failed files are tried again", { files: retried.length });
+    const { topic } = this.#resources;
+    if (!message || !topic) return;
+    if (status === "claimed") return this.handBack(message, heldElsewhereDelayMs);
+    if (status === "completed") return this.acknowledge(message);
+    const error = "The file failed before; see the ledger.";
+    await ignoreStale(topic.deadLetter(message, { error, sourceService: topic.group }));
   }
 
   #enter(file: IndexedFile): IndexedFile {

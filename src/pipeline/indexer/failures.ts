@@ -113,8 +113,9 @@ export class Failures {
     }
     await database.transaction(async (tx) => {
       await markFailed(tx);
-      if (file.message && topic) await ignoreStale(topic.deadLetter(file.message, { ...letter, tx }));
-      else await this.#resources.deadLetters?.put(announcementOf(file), letter, tx);
+      if (file.message) await ignoreStale(topic?.deadLetter(file.message, { ...letter, tx }));
+      // With a topic, the announcement that is still on its way becomes the letter.
+      if (!topic) await this.#resources.deadLetters?.put(announcementOf(file), letter, tx);
     });
   }
 }

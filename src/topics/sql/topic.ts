@@ -10,16 +10,17 @@ export interface TopicRow {
 
 const topicColumns = `topic_id AS "topicId", name, message_type AS "messageType"`;
 
-/** The topic of this name, made when it is missing. */
+/** The topic of this name, made when it is missing; one that was made as a plain topic becomes a dead-letter topic. */
 export async function ensureTopic(
   executor: Executor,
   topic: { name: string; messageType: string; deadLettersOf?: number },
 ): Promise<TopicRow> {
   const found = await findTopic(executor, topic.name);
-  if (found) return found;
+  if (found && topic.deadLettersOf === undefined) return found;
   await executor.query(
     `INSERT INTO tallyman.topic (name, message_type, dead_letters_of) VALUES ($1, $2, $3)
-     ON CONFLICT (name) DO NOTHING`,
+     ON CONFLICT (name) DO UPDATE SET dead_letters_of = excluded.dead_letters_of
+       WHERE topic.dead_letters_of IS NULL AND excluded.dead_letters_of IS NOT NULL`,
     [topic.name, topic.messageType, topic.deadLettersOf ?? null],
   );
   return (await findTopic(executor, topic.name)) as TopicRow;
