@@ -105,6 +105,7 @@ export class TickBufferingComponent<T = TickData> {
         to,
         completes: segment.isLast && taken === segment.records.length,
       });
+      if (taken < segment.records.length) break;
     }
     return { ticks, steps: [...steps.values()] };
   }

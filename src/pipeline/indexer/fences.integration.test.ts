@@ -1,0 +1,199 @@
+import { describe, expect, it } from "vitest";
+import {
+  createSeen,
+  lagOf,
+  ledger,
+  openPipeline,
+  recordTicks,
+  runId,
+  seenTicks,
+  started,
+  until,
+} from "../../../tests/kit/pipeline.ts";
+import type { TickData } from "../../contracts/index.ts";
+import { createBatchCoordinator } from "../../coordination/index.ts";
+import { type Deferred, deferred } from "../../runtime/index.ts";
+import { setup } from "../../testing/index.ts";
+import { BatchIndexer, type ComponentType, type FlushContext } from "../index.ts";
+
+const quick = {
+  runId,
+  pollIntervalMs: 20,
+  metadataPollIntervalMs: 10,
+  sweepIntervalMs: 50,
+  flushTimeoutMs: 20,
+  topicPollTimeoutMs: 50,
+};
+const range = (start: number, count: number) => Array.from({ length: count }, (_, index) => start + index);
+
+/** Stops inside a flush, when told, until it is let go. */
+class Recorder extends BatchIndexer {
+  hold: Deferred<void> | undefined;
+  isHeld = false;
+
+  protected override getRequiredComponents() {
+    return new Set<ComponentType>(["METADATA", "COORDINATION", "BUFFERING"]);
+  }
+
+  protected override async flushTicks(ticks: readonly TickData[], context: FlushContext) {
+    await recordTicks(ticks, context);
+    if (!this.hold) return;
+    this.isHeld = true;
+    await this.hold.promise;
+  }
+}
+
+class Other extends Recorder {}
+
+/** A recorder whose leases are never renewed in time. */
+async function open(t: Awaited<ReturnType<typeof setup>>) {
+  const pipeline = await openPipeline(t);
+  await pipeline.writeMetadata();
+  await createSeen(t);
+  const resources = async (leaseMs: number, claimTimeoutMs = 60_000) => ({
+    storage: pipeline.storage,
+    database: t.database,
+    topic: await pipeline.reader("recorder", { claimTimeoutMs }),
+    coordinator: createBatchCoordinator(t.database, { leaseMs }),
+  });
+  const expireClaims = () =>
+    t.database
+      .forRun("sim_run_1")
+      .query("UPDATE sim.coordinator_batches SET lease_until = '-infinity' WHERE status = 'claimed'");
+  return { pipeline, resources, expireClaims };
+}
+
+describe("an indexer that lost its claim", () => {
+  it("writes nothing more of that file, and goes on with the others", async () => {
+    await using t = await setup();
+    const { pipeline, resources, expireClaims } = await open(t);
+    const slow = new Recorder("slow", await resources(60_000), { ...quick, flushTimeoutMs: 60_000 });
+    await started(t, slow);
+    await pipeline.send(0, 10);
+    await until("it is buffered", () => slow.getMetrics().current_buffer_size === 10);
+    await expireClaims();
+    const heir = await started(t, new Recorder("heir", await resources(60_000), quick));
+    await until("the heir is done", () => heir.getMetrics().batches_processed === 1);
+    await slow.stop();
+    expect(slow.getMetrics()).toMatchObject({ claims_lost: 1, ticks_processed: 0 });
+    expect(await seenTicks(t)).toEqual(range(0, 10));
+    expect(await ledger(t, "Recorder")).toEqual({ 0: "completed 10" });
+    await until("the announcement is settled", async () => (await lagOf(pipeline.topics, "recorder")) === 0);
+  });
+
+  it("is not overtaken inside a flush: the row is locked, and the heir skips it", async () => {
+    await using t = await setup();
+    const { pipeline, resources, expireClaims } = await open(t);
+    const slow = new Recorder("slow", await resources(60_000), quick);
+    slow.hold = deferred();
+    await started(t, slow);
+    await pipeline.send(0, 10);
+    await until("it is inside its flush", () => slow.isHeld);
+    // The lease runs out while the transaction holds the row; an update from here would wait for it.
+    const expiring = expireClaims();
+    const heir = await started(t, new Recorder("heir", await resources(60_000), quick));
+    await pipeline.send(10, 10);
+    await until("the heir works on", () => heir.getMetrics().batches_processed === 1);
+    slow.hold.resolve();
+    await expiring;
+    await until("the slow one is done", () => slow.getMetrics().batches_processed === 1);
+    expect(await seenTicks(t)).toEqual(range(0, 20));
+  });
+
+  it("loses a connection that stalls far beyond its lease", async () => {
+    await using t = await setup();
+    t.logs.expectLog({
+      logger: "pipeline.recovery",
+      level: "warn",
+      message: "Ended 1 stalled connections *",
+    });
+    const { pipeline, resources } = await open(t);
+    await pipeline.send(0, 10);
+    const client = await t.connect();
+    const coordinator = createBatchCoordinator(client, { leaseMs: 100 });
+    coordinator.setSimulationRun(runId);
+    const dead = coordinator.setIndexerClass("Recorder");
+    const { files } = await pipeline.storage.listBatchFiles(runId, undefined, 10);
+    const file = files[0];
+    const filename = file?.key.split("/").at(-1) ?? "";
+    const known = { filename, storageKey: file?.key ?? "", tickStart: 0, tickEnd: 9 };
+    await dead.registerFiles([known]);
+    const { claimVersion } = await dead.tryClaim(filename, 0, 9);
+    const resumed = deferred();
+    const locked: (readonly string[])[] = [];
+    const stalled = client.transaction(async (tx) => {
+      locked.push(
+        await dead.lockClaims([{ filename, claimVersion, from: 0, to: 10, completes: true }], { tx }),
+      );
+      await resumed.promise;
+      await tx.query("SELECT 1");
+    });
+
+    const heir = await started(t, new Recorder("heir", await resources(200), quick));
+    await until("the heir has it", () => heir.getMetrics().batches_processed === 1);
+    resumed.resolve();
+    await stalled;
+    // Its transaction ran again on a new connection, and found that the file was no longer its own.
+    expect(locked).toEqual([[filename], []]);
+    expect(await seenTicks(t)).toEqual(range(0, 10));
+  });
+});
+
+describe("an announcement", () => {
+  it("that is delivered again while its file is buffered is acknowledged once, in its newest delivery", async () => {
+    await using t = await setup();
+    const { pipeline, resources } = await open(t);
+    const indexer = new Recorder("recorder", await resources(60_000), { ...quick, flushTimeoutMs: 60_000 });
+    await started(t, indexer);
+    await pipeline.send(0, 10);
+    await until("it is buffered", () => indexer.getMetrics().current_buffer_size === 10);
+    await pipeline.topics.seekGroup("batch-topic", "recorder", "beginning");
+    await pipeline.send(10, 10);
+    await until("the next one is buffered", () => indexer.getMetrics().current_buffer_size === 20);
+    await indexer.stop();
+    expect(await seenTicks(t)).toEqual(range(0, 20));
+    await until("both are settled", async () => {
+      const rest = await started(t, new Recorder("rest", await resources(60_000), quick));
+      await until("quiet", async () => (await lagOf(pipeline.topics, "recorder")) === 0);
+      await rest.stop();
+      return true;
+    });
+    expect(await seenTicks(t)).toEqual(range(0, 20));
+  });
+
+  it("that was lost is made up for by the sweep", async () => {
+    await using t = await setup();
+    const { pipeline, resources } = await open(t);
+    await pipeline.write(0, 10);
+    const indexer = await started(t, new Recorder("recorder", await resources(60_000), quick));
+    await until("it is done", () => indexer.getMetrics().batches_processed === 1);
+    expect(indexer.getMetrics().files_recovered).toBe(1);
+  });
+
+  it("of a file that is done is acknowledged without reading it", async () => {
+    await using t = await setup();
+    const { pipeline, resources } = await open(t);
+    const indexer = await started(t, new Recorder("recorder", await resources(60_000), quick));
+    await pipeline.send(0, 10);
+    await until("it is done", () => indexer.getMetrics().batches_processed === 1);
+    await pipeline.topics.seekGroup("batch-topic", "recorder", "beginning");
+    await until("it is settled again", async () => (await lagOf(pipeline.topics, "recorder")) === 0);
+    expect(pipeline.storage.getMetrics().batches_read ?? 1).toBe(1);
+    expect(await seenTicks(t)).toEqual(range(0, 10));
+  });
+});
+
+describe("indexer classes", () => {
+  it("do not affect each other, and a new one begins at the beginning", async () => {
+    await using t = await setup();
+    const { pipeline, resources } = await open(t);
+    const first = await started(t, new Recorder("first", await resources(60_000), quick));
+    for (const start of [0, 10, 20]) await pipeline.send(start, 10);
+    await until("the first is done", () => first.getMetrics().batches_processed === 3);
+    const other = { ...(await resources(60_000)), topic: await pipeline.reader("other") };
+    const second = await started(t, new Other("second", other, quick));
+    await until("the second is done", () => second.getMetrics().batches_processed === 3);
+    expect(await seenTicks(t)).toEqual(range(0, 30).flatMap((n) => [n, n]));
+    expect(await ledger(t, "Other")).toEqual(await ledger(t, "Recorder"));
+  });
+});

@@ -1,0 +1,98 @@
+import { create } from "@bufbuild/protobuf";
+import { describe, expect, it } from "vitest";
+import { until } from "../../../tests/kit/pipeline.ts";
+import { MetadataInfoSchema, SimulationMetadataSchema } from "../../contracts/index.ts";
+import { MetadataReader } from "../../coordination/index.ts";
+import { FileSystemStorage, metadataKey } from "../../storage/index.ts";
+import { setup, type TestContext } from "../../testing/index.ts";
+import { PostgresTopics } from "../../topics/index.ts";
+import { MetadataIndexer } from "../index.ts";
+
+const runId = "run-1";
+
+async function open(t: TestContext, options: Partial<ConstructorParameters<typeof MetadataIndexer>[2]> = {}) {
+  const storage = t.use(new FileSystemStorage({ rootDirectory: await t.temporaryFolder() }));
+  const topics = t.use(new PostgresTopics(t.database));
+  const writer = await topics.writer(MetadataInfoSchema, { topic: "metadata-topic", runId });
+  const topic = await topics.reader(MetadataInfoSchema, {
+    topic: "metadata-topic",
+    group: "metadata-indexer",
+  });
+  const write = (declaredEndTick?: number) =>
+    storage.writeMessage(
+      metadataKey(runId),
+      SimulationMetadataSchema,
+      create(SimulationMetadataSchema, {
+        simulationRunId: runId,
+        samplingInterval: 10,
+        ...(declaredEndTick && { declaredEndTick: BigInt(declaredEndTick) }),
+      }),
+    );
+  const announce = () =>
+    writer.send(create(MetadataInfoSchema, { simulationRunId: runId, storageKey: metadataKey(runId) }));
+  const resources = { storage, database: t.database, topic };
+  const indexer = t.use(
+    new MetadataIndexer("metadata-indexer", resources, {
+      pollIntervalMs: 10,
+      topicPollTimeoutMs: 30_000,
+      ...options,
+    }),
+  );
+  return { indexer, topics, write, announce, reader: new MetadataReader(t.database) };
+}
+
+describe("MetadataIndexer", () => {
+  it("writes announced metadata of the first run that begins after it, and what is added later", async () => {
+    await using t = await setup();
+    const { indexer, topics, write, announce, reader } = await open(t);
+    await indexer.start();
+    await write();
+    await announce();
+    await until("it is indexed", () => reader.hasMetadata(runId));
+    await write(990);
+    await announce();
+    await until("the end is known", async () => (await reader.getMetadata(runId)).declaredEndTick === 990n);
+    const [group] = await topics.listGroups("metadata-topic");
+    expect(group?.messages).toBe(0);
+    expect(indexer.runId).toBe(runId);
+  });
+
+  it("finds metadata whose announcement got lost", async () => {
+    await using t = await setup();
+    const { indexer, write, reader } = await open(t, { topicPollTimeoutMs: 50 });
+    await write();
+    await indexer.start();
+    await until("it is indexed", () => reader.hasMetadata(runId));
+    expect(indexer.state).toBe("RUNNING");
+  });
+
+  it("fails with a clear error when there is none", async () => {
+    await using t = await setup();
+    t.logs.expectLog({
+      logger: "metadata-indexer",
+      level: "error",
+      message: "Failed: The metadata of run run-1 was not *",
+    });
+    const { indexer } = await open(t, { runId, topicPollTimeoutMs: 20 });
+    const storage = new FileSystemStorage({
+      rootDirectory: (indexer as unknown as { storage: { place: string } }).storage.place,
+    });
+    await storage.writeBatch(runId, 0, 0, [Buffer.from("x")]);
+    await indexer.start();
+    await until("it has failed", () => indexer.state === "ERROR");
+    expect(indexer.failure).toMatchObject({ code: "METADATA_TIMEOUT" });
+  });
+
+  it("fails with a clear error when its run is missing", async () => {
+    await using t = await setup();
+    t.logs.expectLog({
+      logger: "metadata-indexer",
+      level: "error",
+      message: "Failed: Run run-9 has no files *",
+    });
+    const { indexer } = await open(t, { runId: "run-9", maxPollDurationMs: 30 });
+    await indexer.start();
+    await until("it has failed", () => indexer.state === "ERROR");
+    expect(indexer.failure).toMatchObject({ code: "RUN_NOT_FOUND" });
+  });
+});
