@@ -1,60 +1,89 @@
 /*
- * One indexer as it writes: files of its share from storage to environment_data, a commit per thousand ticks.
- * Prints where the time went, as one line of JSON.
+ * One indexer as it writes: the batch files of its share from storage into environment_data, a commit per
+ * thousand ticks. Prints where the time went, as one line of JSON.
  */
 import type { TickData } from "../../src/contracts/index.ts";
-import { Database } from "../../src/database/index.ts";
-import { environmentData } from "../../src/pipeline/indexers/sql/environment-data.ts";
-import { copyChunks } from "../../src/pipeline/indexers/sql/per-tick-table.ts";
+import { Database, type Transaction } from "../../src/database/index.ts";
+import { copyEnvironmentData } from "../../src/pipeline/indexers/sql/environment-data.ts";
 import { readTicks } from "../../src/pipeline/ticks/read-ticks.ts";
 import { FileSystemStorage } from "../../src/storage/index.ts";
+
+/** What a writer says at its end. */
+export interface WriterReport {
+  readonly beganAtMs: number;
+  readonly endedAtMs: number;
+  readonly rows: number;
+  /** Opening, verifying and decoding files. */
+  readonly readMs: number;
+  readonly encodeMs: number;
+  /** Transactions as a whole, with encoding. */
+  readonly flushMs: number;
+  readonly processorMs: number;
+  readonly peakMemoryMb: number;
+}
 
 const [url = "", schema = "", rootDirectory = "", runId = "", share = "0", shares = "1"] =
   process.argv.slice(2);
 const ticksPerFlush = 1000;
-await using database = await Database.connect({ url, poolMax: 1 });
-const run = database.forRun(schema);
-const storage = new FileSystemStorage({ rootDirectory });
-const { files } = await storage.listBatchFiles(runId, undefined, 10_000);
-const spent = { decode: 0, encode: 0, flush: 0 };
-let rows = 0;
+const filesMax = 10_000;
+const spent = { readMs: 0, encodeMs: 0, flushMs: 0 };
 
-function* timed(chunks: Iterator<Buffer>): Generator<Buffer> {
+/** The chunks, with a clock that runs while they are made. */
+function* timed(chunks: Iterable<Buffer>): Generator<Buffer> {
+  const iterator = chunks[Symbol.iterator]();
   for (;;) {
     const start = performance.now();
-    const { done, value } = chunks.next();
-    spent.encode += performance.now() - start;
+    const { done, value } = iterator.next();
+    spent.encodeMs += performance.now() - start;
     if (done) return;
     yield value;
   }
 }
 
-async function flush(ticks: TickData[]): Promise<void> {
-  const start = performance.now();
-  rows += await run.transaction((tx) =>
-    tx.copyIn(
-      "COPY sim.environment_data (tick_number, cell_id, owner, x, y, value, state) FROM STDIN (FORMAT binary)",
-      timed(copyChunks(environmentData, ticks)),
-    ),
-  );
-  spent.flush += performance.now() - start;
+function withClock(tx: Transaction): Transaction {
+  const copyIn = (text: string, chunks: Iterable<Buffer>) => tx.copyIn(text, timed(chunks));
+  return { copyIn } as Transaction;
 }
 
-const startedAt = Date.now();
-let ticks: TickData[] = [];
-for (const [index, file] of files.entries()) {
-  if (index % Number(shares) !== Number(share)) continue;
+await using database = await Database.connect({ url, poolMax: 1 });
+const run = database.forRun(schema);
+const storage = new FileSystemStorage({ rootDirectory });
+const { files } = await storage.listBatchFiles(runId, undefined, filesMax);
+const ownFiles = files.filter((_, index) => index % Number(shares) === Number(share));
+
+async function read(key: string): Promise<TickData[]> {
   const start = performance.now();
-  await using batch = await storage.openBatch(file.key);
+  await using batch = await storage.openBatch(key);
+  const ticks: TickData[] = [];
   for await (const { message } of readTicks(batch)) ticks.push(message);
-  spent.decode += performance.now() - start;
-  while (ticks.length >= ticksPerFlush) {
-    await flush(ticks.slice(0, ticksPerFlush));
-    ticks = ticks.slice(ticksPerFlush);
-  }
+  spent.readMs += performance.now() - start;
+  return ticks;
 }
-if (ticks.length > 0) await flush(ticks);
+
+async function flush(ticks: readonly TickData[]): Promise<number> {
+  const start = performance.now();
+  const rows = await run.transaction((tx) => copyEnvironmentData(withClock(tx), ticks));
+  spent.flushMs += performance.now() - start;
+  return rows;
+}
+
+const beganAtMs = Date.now();
+let buffered: TickData[] = [];
+let rows = 0;
+for (const { key } of ownFiles) {
+  buffered.push(...(await read(key)));
+  if (buffered.length < ticksPerFlush) continue;
+  rows += await flush(buffered);
+  buffered = [];
+}
+rows += await flush(buffered);
 const { user, system } = process.cpuUsage();
-console.log(
-  `done ${JSON.stringify({ startedAt, endedAt: Date.now(), rows, ...spent, cpu: (user + system) / 1000, rss: process.resourceUsage().maxRSS / 1024 })}`,
-);
+const report: WriterReport = {
+  beganAtMs,
+  endedAtMs: Date.now(),
+  rows,
+  ...spent,
+  processorMs: (user + system) / 1000,
+  peakMemoryMb: process.resourceUsage().maxRSS / 1024,
+};
+console.log(`done ${JSON.stringify(report)}`);

@@ -8,6 +8,9 @@ import {
   TickDataSchema,
 } from "../../src/contracts/index.ts";
 
+/** The run that all ticks are of. */
+export const worldRunId = "20251006143025-550e8400-e29b-41d4-a716-446655440000";
+
 const width = 64;
 
 /** How much there is in a world. */
@@ -58,7 +61,7 @@ export function* worldTicks(ticks: number, seed = 1, size = usualSize): Generato
       });
     yield create(TickDataSchema, {
       tickNumber: BigInt(tick),
-      simulationRunId: "20251006143025-550e8400-e29b-41d4-a716-446655440000",
+      simulationRunId: worldRunId,
       capturedAtMs: BigInt(1_760_000_000_000 + tick * 17 + Math.floor(random() * 5)),
       cells: onePerPlace([
         ...wallPlaces.map((id) => cell(id, CellState.WALL, 0)),

@@ -1,5 +1,5 @@
 import type { TickData } from "../../contracts/index.ts";
-import { hasDeath, organismWord, organismWords, packTick } from "../ticks/packed-tick.ts";
+import { hasDeath, highHalf, lowHalf, organismWord, organismWords, packTick } from "../ticks/packed-tick.ts";
 
 /** What is counted in one tick. */
 export interface TickStatistics {
@@ -26,12 +26,13 @@ export interface TickStatistics {
 export function tickStatistics(tick: TickData, samplingInterval: number): TickStatistics {
   const packed = packTick(tick);
   const words = packed.organismWords;
-  const sampledBefore = Number(tick.tickNumber) - samplingInterval;
+  const sampledBefore = tick.tickNumber - BigInt(samplingInterval);
+  const [low, high] = [lowHalf(sampledBefore), highHalf(sampledBefore)];
   let [deaths, births, totalEnergy] = [0, 0, 0];
   for (let at = 0; at < words.length; at += organismWords) {
     if ((words[at + organismWord.present] as number) & hasDeath) deaths += 1;
     else totalEnergy += words[at + organismWord.energy] as number;
-    if (birthTickAt(words, at) > sampledBefore) births += 1;
+    if (isBornAfter(words, at, low, high)) births += 1;
   }
   const population = packed.organismCount - deaths;
   const meanEnergy = population === 0 ? undefined : totalEnergy / population;
@@ -39,7 +40,9 @@ export function tickStatistics(tick: TickData, samplingInterval: number): TickSt
   return { tickNumber, population, births, deaths, cells: packed.cellCount, totalEnergy, meanEnergy };
 }
 
-function birthTickAt(words: Int32Array, at: number): number {
-  const low = words[at + organismWord.birthLow] as number;
-  return (words[at + organismWord.birthHigh] as number) * 2 ** 32 + (low >>> 0);
+/** Compares by halves: a bigint for each organism would cost more than all the rest. */
+function isBornAfter(words: Int32Array, at: number, low: number, high: number): boolean {
+  const birthHigh = words[at + organismWord.birthHigh] as number;
+  if (birthHigh !== high) return birthHigh > high;
+  return (words[at + organismWord.birthLow] as number) >>> 0 > low >>> 0;
 }

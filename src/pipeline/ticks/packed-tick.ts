@@ -95,14 +95,25 @@ export function packTick(tick: TickData): PackedTick {
     cellWords: new Int32Array(cells.length * cellWords),
     organismWords: new Int32Array(organisms.length * organismWords),
   };
-  cells.forEach((cell, index) => packCell(packed.cellWords, index * cellWords, cell));
-  organisms.forEach((organism, index) => packOrganism(packed.organismWords, index * organismWords, organism));
+  for (const [index, cell] of cells.entries()) packCell(packed.cellWords, index * cellWords, cell);
+  for (const [index, organism] of organisms.entries())
+    packOrganism(packed.organismWords, index * organismWords, organism);
   return new PackedTick({ tickNumber, simulationRunId, capturedAtMs, ...packed });
 }
 
 /** A number of 64 bits with sign, from its halves. */
 export function int64Of(low: number, high: number): bigint {
   return (BigInt(high) << 32n) | BigInt(low >>> 0);
+}
+
+/** The lower 32 bits. */
+export function lowHalf(value: bigint): number {
+  return Number(BigInt.asIntN(32, value));
+}
+
+/** The upper 32 bits, with the sign. */
+export function highHalf(value: bigint): number {
+  return Number(BigInt.asIntN(32, value >> 32n));
 }
 
 function packCell(words: Int32Array, at: number, cell: Cell): void {
@@ -129,8 +140,8 @@ function packOrganism(words: Int32Array, at: number, organism: Organism): void {
 }
 
 function packInt64(words: Int32Array, at: number, value: bigint): void {
-  words[at] = Number(BigInt.asIntN(32, value));
-  words[at + 1] = Number(value >> 32n);
+  words[at] = lowHalf(value);
+  words[at + 1] = highHalf(value);
 }
 
 function cellAt(words: Int32Array, at: number): Cell {

@@ -1,8 +1,7 @@
 import { BinaryReader, type WireType } from "@bufbuild/protobuf/wire";
 
 const varintBytesMax = 10;
-/** Field number 1 and a wire type that exists: see {@link WireReader.skip}. */
-const wireTypeBits = 3;
+const tagBytesMax = 5;
 const lengthDelimited = 2;
 
 /**
@@ -38,6 +37,14 @@ export class WireReader {
     return this.#longVarint();
   }
 
+  /** Reads a field's number and wire type. */
+  tag(): number {
+    const start = this.at;
+    const tag = this.varint();
+    if (this.high !== 0 || this.at - start > tagBytesMax) throw new RangeError(`no field at byte ${start}`);
+    return tag;
+  }
+
   /** Reads a length and returns where that many bytes end. */
   lengthEnd(): number {
     const end = this.varint() >>> 0;
@@ -53,7 +60,7 @@ export class WireReader {
     }
     const reader = new BinaryReader(this.#bytes.subarray(0, this.end));
     reader.pos = this.at;
-    reader.skip((tag & 7) as WireType, tag >>> wireTypeBits);
+    reader.skip((tag & 7) as WireType, tag >>> 3);
     this.at = reader.pos;
   }
 

@@ -1,6 +1,6 @@
 import type { TickData } from "../../../contracts/index.ts";
 import type { Transaction } from "../../../database/index.ts";
-import { type PackedTick, packTick } from "../../ticks/packed-tick.ts";
+import { highHalf, lowHalf, type PackedTick, packTick } from "../../ticks/packed-tick.ts";
 import { BinaryCopy } from "./binary-copy.ts";
 
 /** A table with one row for each thing in each tick, and how a row is encoded. */
@@ -57,13 +57,12 @@ export async function mergeRows(
 }
 
 /** The rows of `ticks` in COPY's binary form, made as they are asked for. */
-export function* copyChunks(table: PerTickTable, ticks: readonly TickData[]): Generator<Buffer> {
+export function* copyChunks(table: PerTickTable, ticks: Iterable<TickData>): Generator<Buffer> {
   const { rowBytesMax, stride, columns, encode } = table;
   const copy = new BinaryCopy(rowBytesMax);
   for (const tick of ticks) {
     const words = table.wordsOf(packTick(tick));
-    const low = Number(BigInt.asIntN(32, tick.tickNumber));
-    const high = Number(tick.tickNumber >> 32n);
+    const [low, high] = [lowHalf(tick.tickNumber), highHalf(tick.tickNumber)];
     for (let at = 0; at < words.length; at += stride) {
       if (copy.isFull) yield copy.take();
       copy.row(columns.length);
