@@ -11,8 +11,8 @@ CREATE TABLE sim.environment_data (
   y int NOT NULL,
   value int NOT NULL,
   state int NOT NULL,
-  PRIMARY KEY (tick_number, cell_id)
-) WITH (autovacuum_vacuum_insert_scale_factor = 0.5, autovacuum_analyze_scale_factor = 0.5);
+  PRIMARY KEY (tick_number, cell_id) WITH (fillfactor = 100)
+);
 
 -- OrganismIndexer: who lived, from when to when. Ticks come in any order, and several of them tell of
 -- one organism: rows are merged.
@@ -35,8 +35,8 @@ CREATE TABLE sim.organism_data (
   y int NOT NULL,
   energy int NOT NULL,
   age int NOT NULL,
-  PRIMARY KEY (tick_number, organism_id)
-) WITH (autovacuum_vacuum_insert_scale_factor = 0.5, autovacuum_analyze_scale_factor = 0.5);
+  PRIMARY KEY (tick_number, organism_id) WITH (fillfactor = 100)
+);
 
 -- StatisticsIndexer: one row per tick. Births and deaths are those since the sampled tick before.
 CREATE TABLE sim.tick_statistics (
