@@ -573,6 +573,25 @@ CREATE TABLE sim.coordinator_gaps (
   CONSTRAINT coordinator_gaps_range CHECK (((gap_start_tick >= 0) AND (gap_end_tick >= gap_start_tick)))
 );
 
+CREATE TABLE sim.environment_data (
+  tick_number bigint NOT NULL,
+  cell_id bigint NOT NULL,
+  owner bigint,
+  x integer NOT NULL,
+  y integer NOT NULL,
+  value integer NOT NULL,
+  state integer NOT NULL,
+  CONSTRAINT environment_data_pkey PRIMARY KEY (tick_number, cell_id)
+);
+
+CREATE TABLE sim.indexer_groups (
+  indexer_class text NOT NULL,
+  consumer_group text,
+  tables text[] NOT NULL,
+  registered_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+  CONSTRAINT indexer_groups_pkey PRIMARY KEY (indexer_class)
+);
+
 CREATE TABLE sim.known_ranges (
   range_start bigint NOT NULL,
   range_end bigint NOT NULL,
@@ -594,11 +613,40 @@ CREATE TABLE sim.migration (
   CONSTRAINT migration_pkey PRIMARY KEY (version)
 );
 
+CREATE TABLE sim.organism_data (
+  tick_number bigint NOT NULL,
+  organism_id bigint NOT NULL,
+  x integer NOT NULL,
+  y integer NOT NULL,
+  energy integer NOT NULL,
+  age integer NOT NULL,
+  CONSTRAINT organism_data_pkey PRIMARY KEY (tick_number, organism_id)
+);
+
+CREATE TABLE sim.organisms (
+  organism_id bigint NOT NULL,
+  birth_tick bigint NOT NULL,
+  parent_id bigint,
+  death_tick bigint,
+  CONSTRAINT organisms_pkey PRIMARY KEY (organism_id)
+) WITH (fillfactor=80);
+
 CREATE TABLE sim.processed_batches (
   indexer_class text NOT NULL,
   batch_id text NOT NULL,
   processed_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
   CONSTRAINT processed_batches_pkey PRIMARY KEY (indexer_class, batch_id)
+);
+
+CREATE TABLE sim.tick_statistics (
+  tick_number bigint NOT NULL,
+  total_energy bigint NOT NULL,
+  mean_energy double precision,
+  population integer NOT NULL,
+  births integer NOT NULL,
+  deaths integer NOT NULL,
+  cells integer NOT NULL,
+  CONSTRAINT tick_statistics_pkey PRIMARY KEY (tick_number)
 );
 
 CREATE INDEX batch_files_tick_start ON sim.batch_files USING btree (tick_start);
@@ -612,3 +660,5 @@ CREATE INDEX idx_coordinator_batches_tick_end ON sim.coordinator_batches USING b
 CREATE INDEX idx_coordinator_gaps_status ON sim.coordinator_gaps USING btree (status);
 
 CREATE INDEX idx_coordinator_gaps_tick_range ON sim.coordinator_gaps USING btree (gap_start_tick, gap_end_tick);
+
+CREATE INDEX organisms_parent ON sim.organisms USING btree (parent_id) WHERE (parent_id IS NOT NULL);

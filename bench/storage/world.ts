@@ -1,5 +1,6 @@
 import { create, toBinary } from "@bufbuild/protobuf";
 import {
+  type Cell,
   CellSchema,
   CellState,
   OrganismSchema,
@@ -7,18 +8,30 @@ import {
   TickDataSchema,
 } from "../../src/contracts/index.ts";
 
+/** The run that all ticks are of. */
+export const worldRunId = "20251006143025-550e8400-e29b-41d4-a716-446655440000";
+
 const width = 64;
-const walls = 60;
-const foodAtStart = 240;
-const organismsAtStart = 40;
+
+/** How much there is in a world. */
+export interface WorldSize {
+  readonly walls: number;
+  readonly foodAtStart: number;
+  readonly foodMax: number;
+  readonly organisms: number;
+}
+
+/** 300 to 500 cells and 40 organisms per tick. */
+const usualSize: WorldSize = { walls: 60, foodAtStart: 240, foodMax: 400, organisms: 40 };
 
 /**
  * Ticks of a small world that behaves like the simulated one: walls stay, food grows and is eaten, organisms
- * walk, age and lose energy. The same seed gives the same ticks; 300 to 500 cells and about 40 organisms each.
+ * walk, age and lose energy. The same seed gives the same ticks. A cell holds one thing.
  */
-export function* worldTicks(ticks: number, seed = 1): Generator<TickData> {
+export function* worldTicks(ticks: number, seed = 1, size = usualSize): Generator<TickData> {
   const random = mulberry32(seed);
   const place = () => Math.floor(random() * width * width);
+  const { walls, foodAtStart, foodMax, organisms: organismsAtStart } = size;
   const wallPlaces = Array.from({ length: walls }, place);
   const food = new Map(Array.from({ length: foodAtStart }, () => [place(), 1 + Math.floor(random() * 50)]));
   const organisms = Array.from({ length: organismsAtStart }, (_, index) => ({
@@ -35,7 +48,7 @@ export function* worldTicks(ticks: number, seed = 1): Generator<TickData> {
       organism.energy += (food.get(organism.y * width + organism.x) ?? 0) - 1;
       food.delete(organism.y * width + organism.x);
     }
-    for (let grown = 0; grown < 4 && food.size < 400; grown++)
+    for (let grown = 0; grown < 4 && food.size < foodMax; grown++)
       food.set(place(), 1 + Math.floor(random() * 50));
     const cell = (cellId: number, state: CellState, value: number, owner = 0) =>
       create(CellSchema, {
@@ -48,13 +61,13 @@ export function* worldTicks(ticks: number, seed = 1): Generator<TickData> {
       });
     yield create(TickDataSchema, {
       tickNumber: BigInt(tick),
-      simulationRunId: "20251006143025-550e8400-e29b-41d4-a716-446655440000",
+      simulationRunId: worldRunId,
       capturedAtMs: BigInt(1_760_000_000_000 + tick * 17 + Math.floor(random() * 5)),
-      cells: [
+      cells: onePerPlace([
         ...wallPlaces.map((id) => cell(id, CellState.WALL, 0)),
         ...[...food].map(([id, value]) => cell(id, CellState.FOOD, value)),
         ...organisms.map(({ id, x, y, energy }) => cell(y * width + x, CellState.BODY, energy, id)),
-      ].sort((a, b) => a.cellId - b.cellId),
+      ]),
       organisms: organisms.map(({ id, x, y, energy, birth }) =>
         create(OrganismSchema, {
           organismId: BigInt(id),
@@ -72,6 +85,12 @@ export function* worldTicks(ticks: number, seed = 1): Generator<TickData> {
 /** The same ticks, encoded. */
 export function* worldRecords(ticks: number, seed = 1): Generator<Uint8Array> {
   for (const tick of worldTicks(ticks, seed)) yield toBinary(TickDataSchema, tick);
+}
+
+/** By cell; of several things in one, the last. */
+function onePerPlace(cells: readonly Cell[]): Cell[] {
+  const placed = new Map(cells.map((cell) => [cell.cellId, cell]));
+  return [...placed.values()].sort((a, b) => a.cellId - b.cellId);
 }
 
 function mulberry32(seed: number): () => number {

@@ -80,7 +80,7 @@ export interface BatchCoordinatorReady extends Monitorable, AsyncDisposable {
   /** Claims many files in one statement; those that can't be had are named, not thrown. */
   tryClaimMany(batches: readonly BatchToClaim[], options?: WriteOptions): Promise<ClaimResult>;
 
-  /** Takes over files whose holder died, oldest ticks first. */
+  /** Takes over files whose holder died, oldest ticks first; never one that this instance holds itself. */
   takeOverExpired(limit: number): Promise<readonly TakenOver[]>;
 
   /**

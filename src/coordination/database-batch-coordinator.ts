@@ -138,7 +138,7 @@ class DatabaseBatchCoordinator extends DatabaseCapability implements BatchCoordi
   async takeOverExpired(limit: number) {
     const claimant = this.#claimant;
     const taken = await this.#metrics.claim.run("Expired claims", () =>
-      this.write((executor) => takeOverExpired(executor, claimant, limit)),
+      this.write((executor) => takeOverExpired(executor, claimant, limit, [...this.#held.keys()])),
     );
     this.#metrics.claimed(taken.length, taken.length);
     this.#hold(taken);

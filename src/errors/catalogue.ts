@@ -208,6 +208,18 @@ export const errorCatalogue = {
     remedy:
       "Check that the producer wrote it and that a MetadataIndexer runs for this run; then start again.",
   },
+  INDEXER_NOT_FOUND: {
+    status: 404,
+    exit: exitCodes.notFound,
+    meaning: "No indexer of that name has worked on the run.",
+    remedy: "Use the name of its class, as 'tallyman gaps' shows it.",
+  },
+  INDEXER_GROUP_CONFLICT: {
+    status: 409,
+    exit: exitCodes.usage,
+    meaning: "Two consumer groups, or two indexer classes, would write the same tables.",
+    remedy: "Give all instances of an indexer the same group, and each class tables of its own.",
+  },
   DLQ_FULL: {
     status: 507,
     exit: exitCodes.error,

@@ -17,6 +17,14 @@
  * Failure. A killed instance loses its leases; another goes on at the committed position. A sink or
  * storage that is down costs no attempts. A file that can't be indexed is tried again a few times, then
  * dead-lettered, and its neighbours go on. On stop everything buffered is flushed and the rest given back.
+ *
+ * Ticks. {@link readTicks} decodes a batch file into {@link PackedTick}s: numbers in two arrays, from
+ * which the writers of the indexed tables encode their rows.
+ *
+ * Indexed tables. Writers take the flush's transaction and its ticks. `copy…` appends ticks that are
+ * indexed for the first time; `merge…` adds what is missing, and may be called with any ticks, in any
+ * order, again and again: the tables end up the same. A writer that throws leaves its transaction to be
+ * rolled back. Queries take the run's tables, have bounded results and descend indexes.
  */
 export { BatchCoordinationComponent } from "./components/batch-coordination-component.ts";
 export { type DeadLetterRoom, DlqComponent, type DlqComponentOptions } from "./components/dlq-component.ts";
@@ -40,10 +48,35 @@ export type { FlushContext } from "./indexer/flusher.ts";
 export type { FileChunk, IndexedFile } from "./indexer/indexed-file.ts";
 export { Indexer, type IndexerResources, type RunScoped } from "./indexer/indexer.ts";
 export type { RunDiscoveryOptions } from "./indexer/run-discovery.ts";
+export type { IndexerGroup } from "./indexer/sql/indexer-groups.ts";
 export { DummyIndexer } from "./indexers/dummy-indexer.ts";
+export { EnvironmentIndexer } from "./indexers/environment-indexer.ts";
 export {
   MetadataIndexer,
   type MetadataIndexerOptions,
   type MetadataIndexerResources,
 } from "./indexers/metadata-indexer.ts";
+export { OrganismIndexer } from "./indexers/organism-indexer.ts";
+export { copyEnvironmentData, mergeEnvironmentData } from "./indexers/sql/environment-data.ts";
+export { copyOrganismData, mergeOrganismData } from "./indexers/sql/organism-data.ts";
+export { mergeOrganisms } from "./indexers/sql/organisms.ts";
+export { mergeTickStatistics, type StatisticsOptions } from "./indexers/sql/tick-statistics.ts";
+export { StatisticsIndexer } from "./indexers/statistics-indexer.ts";
+export { type IndexedRange, type IndexedTicks, indexedTicks } from "./queries/sql/indexed-ticks.ts";
+export {
+  type OrganismHistory,
+  type OrganismLifeOptions,
+  organismLife,
+  type PathPoint,
+} from "./queries/sql/organism-life.ts";
+export {
+  type StatisticsBucket,
+  type StatisticsRangeOptions,
+  statisticsOverRange,
+} from "./queries/sql/statistics-over-range.ts";
+export { type World, type WorldCell, type WorldOptions, worldAtTick } from "./queries/sql/world-at-tick.ts";
 export { type Redriven, type RedriveScope, redriveFiles } from "./redrive.ts";
+export { type ReindexScope, reindex } from "./reindex.ts";
+export { decodeTick } from "./ticks/decode-tick.ts";
+export { PackedTick, type PackedTickParts } from "./ticks/packed-tick.ts";
+export { readTicks } from "./ticks/read-ticks.ts";

@@ -13,6 +13,14 @@ export interface BatchMessage<T> {
   readonly bytes: number;
 }
 
+/** Makes something of a record's bytes. */
+export interface RecordDecoder<T> {
+  /** Full name of the message type that it decodes. */
+  readonly typeName: string;
+  /** Throws for bytes that are no such message. */
+  decode(bytes: Uint8Array): T;
+}
+
 /**
  * A batch file that was verified from its first byte to its last, open for reading. Records come as a
  * stream, from any position and as often as wanted, through one block of memory. Close it when done.
@@ -53,12 +61,21 @@ export class BatchReader implements AsyncDisposable {
    * @throws CorruptBatchError for a record that is no such message; TallymanError BATCH_INVALID for a
    * file whose records are of another type
    */
-  async *messages<S extends DescMessage>(schema: S, from = 0): AsyncGenerator<BatchMessage<MessageShape<S>>> {
-    refuseOtherType(this.file.key, this.typeName, schema.typeName);
+  messages<S extends DescMessage>(schema: S, from = 0): AsyncGenerator<BatchMessage<MessageShape<S>>> {
+    return this.decoded(messageDecoder(schema), from);
+  }
+
+  /**
+   * The records as whatever `decoder` makes of them, from a position on.
+   *
+   * @throws as {@link messages}
+   */
+  async *decoded<T>(decoder: RecordDecoder<T>, from = 0): AsyncGenerator<BatchMessage<T>> {
+    refuseOtherType(this.file.key, this.typeName, decoder.typeName);
     for await (const { position, bytes } of this.records(from))
       yield {
         position,
-        message: decodeMessage(this.file.key, schema, bytes, position),
+        message: decodeRecord(this.file.key, decoder, bytes, position),
         bytes: bytes.length,
       };
   }
@@ -73,21 +90,26 @@ export class BatchReader implements AsyncDisposable {
   }
 }
 
+/** Decodes records as protobuf-es does. */
+export function messageDecoder<S extends DescMessage>(schema: S): RecordDecoder<MessageShape<S>> {
+  return { typeName: schema.typeName, decode: (bytes) => fromBinary(schema, bytes) };
+}
+
 /** Decodes one record; whatever the decoder throws becomes a {@link CorruptBatchError}. */
-export function decodeMessage<S extends DescMessage>(
+export function decodeRecord<T>(
   key: string,
-  schema: S,
+  decoder: RecordDecoder<T>,
   bytes: Uint8Array,
   position: number,
-): MessageShape<S> {
+): T {
   try {
-    return fromBinary(schema, bytes);
+    return decoder.decode(bytes);
   } catch (cause) {
     const found = cause instanceof Error ? cause.message : String(cause);
     throw new CorruptBatchError({
       key,
       offset: 0,
-      expected: `a ${schema.typeName} as record ${position}`,
+      expected: `a ${decoder.typeName} as record ${position}`,
       found,
       cause,
     });

@@ -2,7 +2,7 @@ import { brotliCompressSync, crc32, gzipSync } from "node:zlib";
 import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
 import { TickDataSchema } from "../contracts/index.ts";
-import { decodeMessage } from "./batch-reader.ts";
+import { decodeRecord, messageDecoder } from "./batch-reader.ts";
 import { type CodecName, codecNamed } from "./block-codec.ts";
 import { CorruptBatchError } from "./corrupt-batch-error.ts";
 import { readSummary, recordsOf, verifyFile } from "./decode-file.ts";
@@ -169,7 +169,7 @@ describe("damage", () => {
       noise(40),
       Buffer.from([0x03]),
     ]) {
-      const decode = () => decodeMessage(key, TickDataSchema, bytes, 7);
+      const decode = () => decodeRecord(key, messageDecoder(TickDataSchema), bytes, 7);
       expect(decode).toThrowError(CorruptBatchError);
       expect(decode).toThrowError(/record 7/);
     }
@@ -193,7 +193,7 @@ describe("the decoder", () => {
         await damageOf(Buffer.concat([beginning, piece]));
         await damageOf(Buffer.concat([beginning, Buffer.from("B"), piece]));
         try {
-          decodeMessage(key, TickDataSchema, piece, 0);
+          decodeRecord(key, messageDecoder(TickDataSchema), piece, 0);
         } catch (error) {
           expect(error).toBeInstanceOf(CorruptBatchError);
         }

@@ -26,7 +26,7 @@
  * What a crash leaves behind, a later writer sweeps.
  */
 export { type BatchFile, type BatchFileName, parseBatchKey } from "./batch-file.ts";
-export { type BatchMessage, BatchReader } from "./batch-reader.ts";
+export { type BatchMessage, BatchReader, type RecordDecoder } from "./batch-reader.ts";
 export {
   type BatchFilePage,
   BatchStorage,

@@ -1,7 +1,7 @@
 import { type DescMessage, type MessageShape, toBinary } from "@bufbuild/protobuf";
 import { TallymanError } from "../errors/index.ts";
 import { parseBatchKey } from "./batch-file.ts";
-import { decodeMessage, refuseOtherType } from "./batch-reader.ts";
+import { decodeRecord, messageDecoder, refuseOtherType } from "./batch-reader.ts";
 import { codecNamed, codecOfExtension } from "./block-codec.ts";
 import { CorruptBatchError } from "./corrupt-batch-error.ts";
 import { recordsOf, verifyFile } from "./decode-file.ts";
@@ -59,7 +59,7 @@ export async function readMessageFile<S extends DescMessage>(
     throw new CorruptBatchError({ key, offset: 0, expected, found });
   refuseOtherType(key, header.typeName, schema.typeName);
   for await (const { bytes, position } of recordsOf(key, source))
-    return decodeMessage(key, schema, bytes, position);
+    return decodeRecord(key, messageDecoder(schema), bytes, position);
   throw new CorruptBatchError({ key, offset: 0, expected, found: "none" });
 }
 

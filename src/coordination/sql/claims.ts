@@ -196,16 +196,18 @@ export interface TakenOver extends GrantedClaim {
   readonly crc: number | null;
 }
 
-/** Takes over files whose holder's lease ran out, oldest ticks first. */
+/** Takes over files whose holder's lease ran out, oldest ticks first, but for those that the claimant holds itself. */
 export async function takeOverExpired(
   executor: Executor,
   claimant: { indexerClass: string; instanceId: string; leaseMs: number },
   limit: number,
+  held: readonly string[],
 ): Promise<TakenOver[]> {
   const { rows } = await executor.query<TakenOver>(
     `WITH expired AS MATERIALIZED (
        SELECT batch_filename FROM sim.coordinator_batches
        WHERE indexer_class = $1 AND status = 'claimed' AND lease_until <= clock_timestamp()
+         AND batch_filename <> ALL ($5::text[])
        ORDER BY tick_start, batch_filename LIMIT $4
        FOR NO KEY UPDATE SKIP LOCKED
      ), taken AS (
@@ -219,7 +221,7 @@ export async function takeOverExpired(
             t.attempts, t.tick_start AS "tickStart", t.tick_end AS "tickEnd",
             f.storage_key AS "storageKey", f.crc
      FROM taken t LEFT JOIN sim.batch_files f USING (batch_filename)`,
-    [claimant.indexerClass, claimant.instanceId, claimant.leaseMs, limit],
+    [claimant.indexerClass, claimant.instanceId, claimant.leaseMs, limit, held],
   );
   return rows.toSorted((a, b) => a.tickStart - b.tickStart);
 }

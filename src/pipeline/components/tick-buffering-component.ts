@@ -91,15 +91,15 @@ export class TickBufferingComponent<T = TickData> {
   /** The oldest ticks, at most `insertBatchSize`, and how far their files come with them. */
   nextFlush(): Flush<T> {
     const ticks: T[] = [];
-    const steps = new Map<string, FileStep>();
+    const steps = new Map<IndexedFile, FileStep>();
     for (const segment of this.#segments) {
       const taken = Math.min(segment.records.length, this.#options.insertBatchSize - ticks.length);
       if (taken === 0 && segment.records.length > 0) break;
       for (let i = 0; i < taken; i++) ticks.push(segment.records[i] as T);
       const { file } = segment;
       const to = segment.from + taken;
-      const from = steps.get(file.filename)?.from ?? segment.from;
-      steps.set(file.filename, {
+      const from = steps.get(file)?.from ?? segment.from;
+      steps.set(file, {
         file,
         from,
         to,

@@ -1,6 +1,7 @@
 import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
 import { type BatchInfo, TickDataSchema } from "../../contracts/index.ts";
-import { toTallymanError } from "../../errors/index.ts";
+import { runSchemaName } from "../../database/index.ts";
+import { TallymanError, toTallymanError } from "../../errors/index.ts";
 import { Counter } from "../../monitoring/index.ts";
 import { backoffMs, type GivenOptions, type Logger, logger, sleep } from "../../runtime/index.ts";
 import type { TopicMessage, TopicReader } from "../../topics/index.ts";
@@ -22,6 +23,7 @@ import { Indexer, type RunScoped } from "./indexer.ts";
 import { isOutage } from "./outage.ts";
 import { Recovery } from "./recovery.ts";
 import { Renewal } from "./renewal.ts";
+import { type IndexerGroup, registerIndexerGroup } from "./sql/indexer-groups.ts";
 
 const outageBackoff = { initialMs: 100, maxMs: 5_000, factor: 2, jitter: 0.5 };
 /** A chunk of a file is decoded at once; this bounds what is in memory beside the buffer. */
@@ -51,6 +53,8 @@ const chunkBytesMax = 4 * 1024 * 1024;
  * ```
  */
 export abstract class BatchIndexer<Desc extends DescMessage = typeof TickDataSchema> extends Indexer {
+  /** Tables of the run that this indexer alone writes, for `run reindex` and against two groups that share them. */
+  protected readonly tables: readonly string[] = [];
   protected readonly options: Readonly<BatchIndexerOptions>;
   protected readonly log: Logger;
   readonly #components: BatchIndexerComponents<MessageShape<Desc>>;
@@ -175,6 +179,7 @@ export abstract class BatchIndexer<Desc extends DescMessage = typeof TickDataSch
   async #begin(runId: string, signal: AbortSignal): Promise<FileIntake<Desc>> {
     const { coordinator, metadata, gapDetection } = this.#components;
     const { source, pollIntervalMs, sweepIntervalMs, batchPath } = this.options;
+    await this.#registerGroup(runId);
     await metadata?.loadMetadata(runId, signal);
     const admission = this.#admission;
     const topic = this.#topic;
@@ -204,6 +209,19 @@ export abstract class BatchIndexer<Desc extends DescMessage = typeof TickDataSch
       gapIntervalMs: pollIntervalMs,
       sweepIntervalMs: source === "discovery" ? pollIntervalMs : sweepIntervalMs,
     });
+  }
+
+  /** Two groups that wrote the same tables would each be sure to write every tick once. */
+  async #registerGroup(runId: string): Promise<void> {
+    const own = {
+      indexerClass: this.indexerClass,
+      consumerGroup: this.#topic?.group ?? null,
+      tables: this.tables,
+    };
+    const [other] = await this.database
+      .forRun(runSchemaName(runId))
+      .transaction((tx) => registerIndexerGroup(tx, own));
+    if (other) throw groupConflict(own, other);
   }
 
   /** The next chunk, perhaps fetched while the last flush committed; undefined when none came in time. */
@@ -362,4 +380,13 @@ export abstract class BatchIndexer<Desc extends DescMessage = typeof TickDataSch
       this.log.debug("Claims not given back, they run out", { reason: String(error) });
     }
   }
+}
+
+function groupConflict(own: IndexerGroup, other: IndexerGroup): TallymanError {
+  const who = other.indexerClass === own.indexerClass ? `group '${other.consumerGroup}'` : other.indexerClass;
+  return new TallymanError(
+    "INDEXER_GROUP_CONFLICT",
+    `${own.indexerClass} with group '${own.consumerGroup}' would share its tables with ${who}. One group per indexer class: use the same group, or 'tallyman run reindex' to begin anew.`,
+    { details: { own, other } },
+  );
 }

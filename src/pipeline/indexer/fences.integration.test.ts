@@ -72,6 +72,7 @@ describe("an indexer that lost its claim", () => {
     await pipeline.send(0, 10);
     await until("it is buffered", () => slow.getMetrics().current_buffer_size === 10);
     await expireClaims();
+    // It sweeps as well, and must not take over from itself what it holds in its buffer.
     const heir = await started(t, new Recorder("heir", await resources(60_000), quick));
     await until("the heir is done", () => heir.getMetrics().batches_processed === 1);
     await slow.stop();

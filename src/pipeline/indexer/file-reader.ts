@@ -1,5 +1,12 @@
 import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
-import { type BatchReader, type BatchStorage, CorruptBatchError } from "../../storage/index.ts";
+import { TickDataSchema } from "../../contracts/index.ts";
+import {
+  type BatchMessage,
+  type BatchReader,
+  type BatchStorage,
+  CorruptBatchError,
+} from "../../storage/index.ts";
+import { readTicks } from "../ticks/read-ticks.ts";
 import type { FileChunk, IndexedFile } from "./indexed-file.ts";
 
 /** How much of a file is decoded at a time. */
@@ -79,6 +86,13 @@ export class FileReader<Desc extends DescMessage> {
     await current?.chunks.return(undefined);
   }
 
+  /** Ticks have a decoder of their own, several times as fast. */
+  #recordsOf(batch: BatchReader, from: number): AsyncIterable<BatchMessage<MessageShape<Desc>>> {
+    const isTickData = this.#schema.typeName === TickDataSchema.typeName;
+    const records = isTickData ? readTicks(batch, from) : batch.messages(this.#schema, from);
+    return records as AsyncIterable<BatchMessage<MessageShape<Desc>>>;
+  }
+
   async *#chunksOf(file: IndexedFile): AsyncGenerator<FileChunk<MessageShape<Desc>>> {
     await using batch = await this.#storage.openBatch(file.storageKey);
     refuseOtherFile(file, batch);
@@ -87,7 +101,7 @@ export class FileReader<Desc extends DescMessage> {
     let records: MessageShape<Desc>[] = [];
     let bytes = 0;
     let from = file.resumeAt;
-    for await (const record of batch.messages(this.#schema, file.resumeAt)) {
+    for await (const record of this.#recordsOf(batch, file.resumeAt)) {
       records.push(record.message);
       bytes += record.bytes;
       const isLast = record.position + 1 === total;

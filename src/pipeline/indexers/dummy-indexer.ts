@@ -2,6 +2,8 @@ import type { TickData } from "../../contracts/index.ts";
 import { Counter } from "../../monitoring/index.ts";
 import { BatchIndexer } from "../indexer/batch-indexer.ts";
 import type { ComponentType } from "../indexer/batch-indexer-components.ts";
+import { packTick } from "../ticks/packed-tick.ts";
+import { completeIndexer } from "./complete-indexer.ts";
 
 /**
  * Reads everything and writes nothing: counts the ticks, cells and organisms that it observes. For
@@ -12,13 +14,14 @@ export class DummyIndexer extends BatchIndexer {
   readonly #organisms = new Counter();
 
   protected override getRequiredComponents(): ReadonlySet<ComponentType> {
-    return new Set<ComponentType>(["METADATA", "COORDINATION", "GAP_DETECTION", "BUFFERING"]);
+    return completeIndexer;
   }
 
   protected override flushTicks(ticks: readonly TickData[]): void {
-    for (const { cells, organisms } of ticks) {
-      this.#cells.increment(cells.length);
-      this.#organisms.increment(organisms.length);
+    for (const tick of ticks) {
+      const { cellCount, organismCount } = packTick(tick);
+      this.#cells.increment(cellCount);
+      this.#organisms.increment(organismCount);
     }
   }
 

@@ -1,0 +1,50 @@
+import { type Executor, quoteIdentifier, type Transaction } from "../../../database/index.ts";
+
+/** Who writes which tables of a run. */
+export interface IndexerGroup {
+  readonly indexerClass: string;
+  /** Null: without a topic. */
+  readonly consumerGroup: string | null;
+  readonly tables: readonly string[];
+}
+
+/** Enters an indexer class, or brings its entry up to date. Returns those that stand against it, before and after. */
+export async function registerIndexerGroup(
+  executor: Executor,
+  { indexerClass, consumerGroup, tables }: IndexerGroup,
+): Promise<IndexerGroup[]> {
+  await executor.query(
+    `INSERT INTO sim.indexer_groups AS g (indexer_class, consumer_group, tables) VALUES ($1, $2, $3)
+     ON CONFLICT (indexer_class) DO UPDATE
+       SET consumer_group = coalesce(g.consumer_group, excluded.consumer_group), tables = excluded.tables`,
+    [indexerClass, consumerGroup, tables],
+  );
+  const { rows } = await executor.query<IndexerGroup>(
+    `SELECT indexer_class AS "indexerClass", consumer_group AS "consumerGroup", tables
+     FROM sim.indexer_groups
+     WHERE (indexer_class = $1 AND consumer_group <> $2) OR (indexer_class <> $1 AND tables && $3::text[])
+     ORDER BY registered_at LIMIT 1`,
+    [indexerClass, consumerGroup, tables],
+  );
+  return rows;
+}
+
+/** The entry of an indexer class. */
+export async function findIndexerGroup(
+  executor: Executor,
+  indexerClass: string,
+): Promise<IndexerGroup | undefined> {
+  const { rows } = await executor.query<IndexerGroup>(
+    `SELECT indexer_class AS "indexerClass", consumer_group AS "consumerGroup", tables
+     FROM sim.indexer_groups WHERE indexer_class = $1`,
+    [indexerClass],
+  );
+  return rows[0];
+}
+
+/** Empties an indexer's tables and forgets what it has done. */
+export async function forgetIndexer(tx: Transaction, { indexerClass, tables }: IndexerGroup): Promise<void> {
+  for (const table of ["coordinator_batches", "coordinator_gaps", "processed_batches"])
+    await tx.query(`DELETE FROM sim.${table} WHERE indexer_class = $1`, [indexerClass]);
+  for (const table of tables) await tx.query(`TRUNCATE sim.${quoteIdentifier(table)}`);
+}
