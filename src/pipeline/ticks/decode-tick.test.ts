@@ -90,7 +90,7 @@ function expectSame(found: TickData, expected: TickData): void {
   expect(equals(TickDataSchema, plain(found), expected)).toBe(true);
 }
 
-describe("decodeTick", () => {
+describe("decodeTick", { timeout: 30_000 }, () => {
   it("gives what protobuf-es gives", () => {
     fc.assert(
       fc.property(tickData, (tick) => expectSame(decodeTick(toBinary(TickDataSchema, tick)), tick)),
@@ -156,9 +156,11 @@ describe("decodeTick", () => {
     expect(() => decodeTick(tickNumberAsText)).toThrowError("field 1 in wire type 2");
   });
 
-  it("refuses a part that reaches beyond its own length, although the bytes go on", () => {
-    const bytes = Buffer.from([0x22, 0x02, 0x28, 0x80, 0x01, 0x08, 0x07]);
-    expect(() => decodeTick(bytes)).toThrowError("premature end at byte 4");
+  it.each([
+    ["one byte", [0x22, 0x01, 0x28, 0x05], 3],
+    ["more bytes", [0x22, 0x02, 0x28, 0x80, 0x01, 0x08, 0x07], 4],
+  ])("refuses a part whose number of %s reaches beyond it, although the bytes go on", (_, bytes, at) => {
+    expect(() => decodeTick(Buffer.from(bytes))).toThrowError(`premature end at byte ${at}`);
   });
 });
 
