@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { toBinary } from "@bufbuild/protobuf";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { type TickData, TickDataSchema } from "../../contracts/index.ts";
+import { SimulationMetadataSchema, type TickData, TickDataSchema } from "../../contracts/index.ts";
 import { FileSystemStorage, metadataKey } from "../../storage/index.ts";
 import { FakeClock, LogCapture } from "../../testing/index.ts";
 import {
@@ -150,11 +150,11 @@ describe("a run that was interrupted", { timeout: 60_000 }, () => {
     return new FileSystemStorage({ rootDirectory: join(rootDirectory, name) });
   }
 
-  /** Runs engine and writers to the end on one storage. */
+  /** Runs engine and writers to the end on one storage; returns how many ticks were handed over. */
   async function produce(
     storage: FileSystemStorage,
     more: Partial<SimulationEngineOptions> = {},
-  ): Promise<void> {
+  ): Promise<number | undefined> {
     const [queue, metadataQueue] = [new TickQueue(), new MetadataQueue()];
     const resources = { queue, metadataQueue, storage, clock };
     await using engine = new SimulationEngine("engine", resources, { ...options, ...more });
@@ -162,6 +162,7 @@ describe("a run that was interrupted", { timeout: 60_000 }, () => {
     await using metadata = new MetadataPersistenceService("metadata", { queue: metadataQueue, storage });
     await Promise.all([persistence.start(), metadata.start()]);
     await runToEnd(engine);
+    return engine.getMetrics().ticks_sampled;
   }
 
   async function recordsOf(storage: FileSystemStorage): Promise<string[]> {
@@ -189,23 +190,15 @@ describe("a run that was interrupted", { timeout: 60_000 }, () => {
     const records = await recordsOf(broken);
     expect(records).toHaveLength(100);
     expect(records).toEqual(await recordsOf(whole));
-    expect(
-      (
-        await broken.readMessage(
-          metadataKey(runId),
-          (
-            await import("../../contracts/index.ts")
-          ).SimulationMetadataSchema,
-        )
-      ).declaredEndTick,
-    ).toBe(495n);
+    const metadata = await broken.readMessage(metadataKey(runId), SimulationMetadataSchema);
+    expect(metadata.declaredEndTick).toBe(495n);
   });
 
   it("hands nothing over again when it was complete", async () => {
     const storage = storageAt("complete");
-    await produce(storage);
+    expect(await produce(storage)).toBe(100);
     const before = await storage.listBatchFiles(runId, undefined, 100);
-    await produce(storage);
+    expect(await produce(storage)).toBe(0);
     expect(await storage.listBatchFiles(runId, undefined, 100)).toEqual(before);
   });
 
