@@ -14,7 +14,7 @@ export interface WorldCell {
 }
 
 /** The world at one tick. */
-export interface World {
+export interface WorldAtTick {
   /** The tick that is shown: the one asked for, or the newest indexed one before it. */
   readonly tickNumber: number;
   /** By cell id. */
@@ -54,7 +54,7 @@ export async function worldAtTick(
   run: Executor,
   tick: number,
   given: GivenOptions<WorldOptions> = {},
-): Promise<World | undefined> {
+): Promise<WorldAtTick | undefined> {
   const { exact, cellsMax, afterCellId } = resolveOptions<WorldOptions>(worldDefaults, given, {
     cellsMax: wholeNumber({ max: cellsLimit }),
     afterCellId: wholeNumber({ min: -1 }),
