@@ -25,6 +25,7 @@ export const operationalErrorCodes = {
   TOPIC_CLAIM_FAILED: "A topic could not be asked for messages.",
   TOPIC_ACK_FAILED: "Messages could not be acknowledged, for another reason than that they are stale.",
   CONNECT_FAILED: "No connection of the pool could be had.",
+  SERVICE_FAILED: "A service ended with an error.",
   COLLECT_FAILED: "A component threw while its metrics were read.",
 } as const;
 

@@ -74,6 +74,8 @@ function assemble(parsed: ParsedConfig, bindings: Record<string, Bindings>, fold
       (service, name): ServiceConfig => ({
         ...resourceOf(service, parsed.runId),
         resources: bindings[name] ?? {},
+        autostart: service.autostart,
+        restart: service.restart,
       }),
     ),
   };

@@ -40,6 +40,10 @@ settings:
   logLevel: info
   # Window of rates and percentiles, in seconds.
   metricsWindowSeconds: 5
+  # How long each service may take to stop, its final flush included.
+  # stopTimeoutMs: 30000
+  # Time between two sweeps of topics whose messages have a retention.
+  # topicSweepIntervalMs: 60000
 
 server:
   port: 8082
@@ -67,7 +71,7 @@ resources: {}
 #   index-database:
 #     className: PostgresDatabase
 
-# Services. A port is bound to a resource by usage:resource?param=value.
+# Services, started in this order by \`tallyman up\`. A port is bound to a resource by usage:resource?param=value.
 services: {}
 #   dummy-indexer:
 #     className: DummyIndexer
@@ -80,4 +84,11 @@ services: {}
 #       metadataMaxPollDurationMs: 300000
 #       insertBatchSize: 1000
 #       flushTimeoutMs: 5000
+#     # false: started by name only, with \`tallyman service start dummy-indexer\`
+#     autostart: true
+#     # When it fails: started again after 1, 2, 4 … s, five times in a row at most.
+#     restart:
+#       policy: on-error
+#       maxRestarts: 5
+#       backoffMs: 1000
 `;
