@@ -10,6 +10,7 @@ export {
   builtInResources,
   builtInServices,
   type Config,
+  type ConfigProblem,
   type ConnectOptions,
   type Diagnosis,
   doctor,
@@ -41,12 +42,14 @@ export {
   type ServiceRequestOptions,
   type ServiceStatus,
   type ServiceType,
+  type ServiceTypes,
   type StopReport,
   serviceType,
   Tallyman,
   type TopicResourceOptions,
   topicPort,
   type UsageTypes,
+  wiringProblems,
 } from "./app/index.ts";
 export {
   type AuditEvent,

@@ -5,34 +5,40 @@ import type { Port } from "./port.ts";
 import type { ResourceRegistry } from "./resource-registry.ts";
 import type { ServiceRegistry, ServiceType } from "./service-registry.ts";
 
+/** Tallyman's own service that sweeps the topics of the configured database. */
+export const topicRetentionName = "topic-retention";
+
 /** The types that a configuration is checked against. */
-export interface Types {
+export interface ServiceTypes {
   readonly services: ServiceRegistry;
   readonly resources: ResourceRegistry;
 }
 
 /**
- * Checks that every class exists and every port is bound as its service needs it, before anything is opened.
+ * Finds classes that do not exist and ports that are not bound as their service needs it; opens nothing.
  *
- * @throws TallymanError CONFIG_INVALID with all that is wrong
+ * @example
+ * ```ts
+ * const types = { services: builtInServices(), resources: builtInResources() };
+ * const config = await loadConfig({ check: (loaded) => wiringProblems(loaded, types) });
+ * ```
  */
-export function checkWiring(config: Config, types: Types, reservedNames: readonly string[] = []): void {
-  const problems = [
+export function wiringProblems(config: Config, types: ServiceTypes): readonly Problem[] {
+  return [
     ...resourceProblems(config, types),
     ...Object.entries(config.services).flatMap(([name, service]) =>
       serviceProblems(name, service, config, types),
     ),
-    ...reservedNames
-      .filter((name) => Object.hasOwn(config.services, name))
-      .map((name) => ({
-        path: ["services", name],
-        message: "this name is taken by a service of Tallyman's own.",
-      })),
   ];
+}
+
+/** @throws TallymanError CONFIG_INVALID with all that {@link wiringProblems} finds */
+export function checkWiring(config: Config, types: ServiceTypes): void {
+  const problems = wiringProblems(config, types);
   if (problems.length > 0) throw configInvalid(problems, undefined, new Map());
 }
 
-function resourceProblems(config: Config, { resources }: Types): Problem[] {
+function resourceProblems(config: Config, { resources }: ServiceTypes): Problem[] {
   return Object.entries(config.resources).flatMap(([name, { className }]) =>
     resources.find(className)
       ? []
@@ -40,7 +46,15 @@ function resourceProblems(config: Config, { resources }: Types): Problem[] {
   );
 }
 
-function serviceProblems(name: string, service: ServiceConfig, config: Config, types: Types): Problem[] {
+function serviceProblems(
+  name: string,
+  service: ServiceConfig,
+  config: Config,
+  types: ServiceTypes,
+): Problem[] {
+  if (name === topicRetentionName) {
+    return [{ path: ["services", name], message: "this name is taken by a service of Tallyman's own." }];
+  }
   const type = types.services.find(service.className);
   if (!type) {
     return [{ path: ["services", name, "className"], message: types.services.unknown(service.className) }];
@@ -67,7 +81,7 @@ function portFault(
   portName: string,
   port: Port,
   config: Config,
-  types: Types,
+  types: ServiceTypes,
 ): string | undefined {
   const uris = service.resources[portName] ?? [];
   const wanted = `${port.usage}:<resource>`;
@@ -82,7 +96,7 @@ function portFault(
   return usageFault(uri, config, types);
 }
 
-function usageFault(uri: ResourceUri, config: Config, { resources }: Types): string | undefined {
+function usageFault(uri: ResourceUri, config: Config, { resources }: ServiceTypes): string | undefined {
   const className = config.resources[uri.resource]?.className ?? "";
   const usages = resources.find(className)?.usages;
   if (!usages || usages.includes(uri.usage)) return undefined;

@@ -26,6 +26,7 @@
  */
 export { builtInServices, serviceType } from "./built-in.ts";
 export { builtInResources } from "./built-in-resources.ts";
+export { type ServiceTypes, wiringProblems } from "./check-wiring.ts";
 export { type ServiceAction, type ServiceStatus, serviceActions } from "./managed-service.ts";
 export {
   type BoundResources,

@@ -223,7 +223,10 @@ export class ManagedService implements Monitorable {
   }
 
   #followed(state: ServiceState, instance: Service): void {
-    if (state === "ERROR") return this.#failed(instance.failure);
+    if (state === "ERROR") {
+      this.#failed(instance.failure);
+      return;
+    }
     if (state === "RUNNING") this.#runningSinceMs ??= this.#options.clock.monotonicMs();
     if (state === "STOPPED") this.#runningSinceMs = undefined;
     this.#enter(state);

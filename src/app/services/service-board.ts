@@ -50,6 +50,8 @@ export function serviceChannel(database: Database): string {
 export class ServiceBoard extends Service {
   /** Identifies this process among all that ever ran. */
   readonly managerId: string = randomUUID();
+  /** How people call this process. */
+  readonly managerName: string;
   readonly #database: Database;
   readonly #manager: ServiceManager;
   readonly #row: ManagerRow;
@@ -65,6 +67,7 @@ export class ServiceBoard extends Service {
       { name: `${hostname()}-${process.pid}`, intervalMs: 2_000 },
       given,
     );
+    this.managerName = options.name;
     this.#database = database;
     this.#manager = manager;
     this.#intervalMs = options.intervalMs;

@@ -15,7 +15,7 @@ import type { Config, ServiceConfig } from "../config/index.ts";
 import type { Tallyman } from "../tallyman.ts";
 import { builtInServices } from "./built-in.ts";
 import { builtInResources } from "./built-in-resources.ts";
-import { checkWiring } from "./check-wiring.ts";
+import { checkWiring, topicRetentionName } from "./check-wiring.ts";
 import { ManagedService, type ServiceAction, type ServiceStatus } from "./managed-service.ts";
 import { OpenResources } from "./open-resources.ts";
 import type { ResourceRegistry } from "./resource-registry.ts";
@@ -24,8 +24,7 @@ import type { ServiceRegistry } from "./service-registry.ts";
 const log = logger("services");
 const startWaitMsDefault = 10_000;
 
-/** Tallyman's own service that sweeps the topics of the configured database. */
-const topicRetentionName = "topic-retention";
+/** Topics of this class keep what no sweep deletes. */
 const sweptClassName = "PostgresTopic";
 
 /** Settings of a {@link ServiceManager}. */
@@ -100,7 +99,7 @@ export class ServiceManager implements AsyncDisposable {
       },
       given,
     );
-    checkWiring(config, this.#options, [topicRetentionName]);
+    checkWiring(config, this.#options);
     const { resources: types, folder } = this.#options;
     this.#resources = new OpenResources({ tallyman, config, types, folder });
     this.#addPlatformServices();
