@@ -10,7 +10,7 @@ import { operatorName, parseNumber } from "./command-options.ts";
 import { durationText } from "./duration.ts";
 import { interruption } from "./interrupt.ts";
 import { withTallyman } from "./open.ts";
-import { alignColumns, type GlobalOptions, printResult } from "./output.ts";
+import { alignColumns, type GlobalOptions, printResult, printStep } from "./output.ts";
 
 interface ActionOptions extends GlobalOptions {
   readonly manager?: string;
@@ -76,15 +76,21 @@ async function actOnEach(
   control: ServiceControl,
   action: ServiceAction,
   names: readonly string[],
-  { manager, timeout, operator }: ActionOptions,
+  options: ActionOptions,
 ): Promise<ServiceActionResult[]> {
+  const { manager, timeout, operator } = options;
   const timeoutMs = parseNumber("--timeout", timeout) * secondMs;
   const requestedBy = operatorName(operator);
   const results: ServiceActionResult[] = [];
-  for (const name of names) {
-    results.push(
-      await control.request(action, name, { manager, timeoutMs, requestedBy, signal: interruption }),
-    );
+  try {
+    for (const name of names) {
+      results.push(
+        await control.request(action, name, { manager, timeoutMs, requestedBy, signal: interruption }),
+      );
+    }
+  } catch (error) {
+    if (results.length > 0) printStep(options, describeResults(results));
+    throw error;
   }
   return results;
 }

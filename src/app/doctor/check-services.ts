@@ -11,7 +11,8 @@ export async function checkServices({ database }: Tallyman): Promise<Finding> {
     services.map((service) => ({ ...service, manager })),
   );
   const running = services.filter(({ state }) => state === "RUNNING").length;
-  const found = `${running} of ${services.length} services run, in ${alive.length} processes`;
+  const places = alive.length === 1 ? "1 process" : `${alive.length} processes`;
+  const found = `${running} of ${services.length} services run, in ${places}`;
   const failed = services.filter(({ state }) => state === "ERROR");
   if (failed.length > 0) {
     const reasons = failed.map(

@@ -74,12 +74,15 @@ export class ManagedService implements Monitorable {
   readonly #restarts = new Counter();
   readonly #errors = new ErrorLog();
   #instance: Service | undefined;
+  /** The one whose states are told: the instance, or the one before it until there is a next. */
+  #followed: Service | undefined;
   #state: ServiceState = "STOPPED";
   #since: Date;
   #failure: Error | undefined;
   #runningSinceMs: number | undefined;
   /** From start() to stop(): only then does a failure lead to a restart. */
   #isWanted = false;
+  #failures = 0;
   #attempts = 0;
   #pending: PendingRestart | undefined;
   #launching: Promise<void> | undefined;
@@ -204,15 +207,22 @@ export class ManagedService implements Monitorable {
     const stops = this.#stops;
     const instance = this.#instance ?? (await this.#make());
     if (this.#stops !== stops) throw new TallymanError("ABORTED", `${this.name} was stopped while starting.`);
-    await instance.start();
+    const failures = this.#failures;
+    await instance.start().catch((error: unknown) => {
+      // A start that fails from ERROR changes no state, so nobody has told us.
+      const isNews = instance.state === "ERROR" && this.#failures === failures && !isAbort(error);
+      if (isNews) this.#failed(error);
+      throw error;
+    });
   }
 
   async #make(): Promise<Service> {
     try {
       const instance = await this.#options.create();
       instance.onStateChange((state) => {
-        if (instance === this.#instance) this.#followed(state, instance);
+        if (instance === this.#followed) this.#follow(state, instance);
       });
+      this.#followed = instance;
       this.#instance = instance;
       return instance;
     } catch (error) {
@@ -222,7 +232,7 @@ export class ManagedService implements Monitorable {
     }
   }
 
-  #followed(state: ServiceState, instance: Service): void {
+  #follow(state: ServiceState, instance: Service): void {
     if (state === "ERROR") {
       this.#failed(instance.failure);
       return;
@@ -233,6 +243,7 @@ export class ManagedService implements Monitorable {
   }
 
   #failed(error: unknown): void {
+    this.#failures++;
     const failure = toError(error);
     if (this.#wasHealthy()) this.#attempts = 0;
     this.#runningSinceMs = undefined;
