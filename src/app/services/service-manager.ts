@@ -20,6 +20,7 @@ import { ManagedService, type ServiceAction, type ServiceStatus } from "./manage
 import { OpenResources } from "./open-resources.ts";
 import type { ResourceRegistry } from "./resource-registry.ts";
 import type { ServiceRegistry } from "./service-registry.ts";
+import { stopWaves } from "./stop-waves.ts";
 
 const log = logger("services");
 const startWaitMsDefault = 10_000;
@@ -77,6 +78,8 @@ export class ServiceManager implements AsyncDisposable {
   readonly #listeners = new Set<ServiceChangeListener>();
   readonly #unregister: (() => void)[] = [];
   #stopping: Promise<StopReport> | undefined;
+  /** Raised by every stop: a start that began before it ends. */
+  #stops = 0;
   #hasStarted = false;
 
   /**
@@ -127,19 +130,22 @@ export class ServiceManager implements AsyncDisposable {
    */
   async start(signal?: AbortSignal): Promise<void> {
     if (this.#stopping) throw this.#isStopping();
+    const stops = this.#stops;
     this.#watch();
     for (const service of this.#services.values()) {
       signal?.throwIfAborted();
-      if (this.#stopping) return;
+      if (this.#stops !== stops) return;
       if (service.autostart) await this.#startNext(service, signal);
     }
   }
 
   /**
-   * Stops all services at once, each with its final flush, then closes the resources. Safe before start and
-   * twice; concurrent calls share one drain.
+   * Stops all services at once, each with its final flush, then closes the resources; those that take from a
+   * queue inside the process stop after those that put into it, so that nothing is left in it. Safe before start
+   * and twice; concurrent calls share one drain.
    */
   stop(): Promise<StopReport> {
+    this.#stops++;
     this.#stopping ??= this.#drain().finally(() => {
       this.#stopping = undefined;
     });
@@ -221,22 +227,30 @@ export class ServiceManager implements AsyncDisposable {
   }
 
   async #drain(): Promise<StopReport> {
-    const services = [...this.#services.values()];
-    const { stopTimeoutMs, clock } = this.#options;
-    const stops = await Promise.allSettled(
-      services.map((service) => withTimeout(service.stop(), stopTimeoutMs, service.name, clock)),
-    );
-    const names = (status: "fulfilled" | "rejected") =>
-      services.filter((_, i) => stops[i]?.status === status).map(({ name }) => name);
-    const report = { stopped: names("fulfilled"), notStopped: names("rejected") };
-    if (report.notStopped.length > 0) {
-      log.error(`Not stopped within ${stopTimeoutMs} ms: ${report.notStopped.join(", ")}.`);
+    const late = new Set<string>();
+    const platform = [...this.#services.keys()].filter((name) => !Object.hasOwn(this.#config.services, name));
+    for (const wave of [...stopWaves(this.#config.services), platform]) {
+      await Promise.all(wave.map(async (name) => (await this.#stopInTime(name)) || late.add(name)));
     }
     await this.#resources.close();
-    for (const service of services) service.discard();
+    for (const service of this.#services.values()) service.discard();
     for (const unregister of this.#unregister.splice(0)) unregister();
     this.#hasStarted = false;
-    return report;
+    const names = [...this.#services.keys()];
+    const notStopped = names.filter((name) => late.has(name));
+    if (notStopped.length > 0) {
+      log.error(`Not stopped within ${this.#options.stopTimeoutMs} ms: ${notStopped.join(", ")}.`);
+    }
+    return { stopped: names.filter((name) => !late.has(name)), notStopped };
+  }
+
+  async #stopInTime(name: string): Promise<boolean> {
+    const { stopTimeoutMs, clock } = this.#options;
+    const stopping = this.#services.get(name)?.stop() ?? Promise.resolve();
+    return withTimeout(stopping, stopTimeoutMs, name, clock).then(
+      () => true,
+      () => false,
+    );
   }
 
   #watch(): void {
