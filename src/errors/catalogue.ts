@@ -182,6 +182,12 @@ export const errorCatalogue = {
     meaning: "No simulation run with this id exists.",
     remedy: "List the known runs with `tallyman run list`.",
   },
+  RUN_MISMATCH: {
+    status: 409,
+    exit: exitCodes.usage,
+    meaning: "A simulation run was to go on with another seed, size or sampling interval than it began with.",
+    remedy: "Give the settings that the message names, or begin a new run.",
+  },
   BATCH_ALREADY_CLAIMED: {
     status: 409,
     exit: exitCodes.error,

@@ -83,7 +83,24 @@ const rows = {
   metadata_not_found: counter("metadata_not_found", "Reads of metadata that was not there."),
 
   notifications_sent: counter("notifications_sent", "Batch files announced on the topic."),
-  notifications_failed: counter("notifications_failed", "Batch files that could not be announced."),
+  notifications_failed: counter(
+    "notifications_failed",
+    "Announcements of files that failed and are tried again.",
+  ),
+  notifications_pending: gauge("notifications_pending", "Files that are written and wait to be announced."),
+  metadata_written: counter("metadata_written", "Runs whose metadata was written."),
+  ticks_written: counter("ticks_written", "Ticks in the batch files written."),
+  ticks_dead_lettered: counter("ticks_dead_lettered", "Ticks sent to the dead-letter topic."),
+  ticks_dropped: counter("ticks_dropped", "Bad ticks dropped for want of a dead-letter topic."),
+  duplicate_ticks: counter("duplicate_ticks", "Ticks skipped because their number was handed out before."),
+  queue_records: gauge("queue_records", "Records that wait in a queue or are being written."),
+  queue_bytes: gauge("queue_bytes", "Memory of these records, estimated."),
+  queue_blocked_offers: counter("queue_blocked_offers", "Offers that had to wait for room in a queue."),
+  ticks_simulated: counter("ticks_simulated", "Ticks that the engine computed."),
+  ticks_sampled: counter("ticks_sampled", "Ticks that the engine handed over."),
+  ticks_per_sec: gauge("ticks_per_second", "Ticks computed per second in the sliding window."),
+  current_tick: gauge("current_tick", "The tick that the engine has reached."),
+  organisms_alive: gauge("organisms_alive", "Organisms that live in the simulated world."),
 
   messages_sent: counter("topic_messages_sent", "Messages stored in a topic."),
   messages_sent_per_sec: gauge(

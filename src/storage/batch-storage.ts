@@ -42,7 +42,7 @@ export const batchStorageDefaults: BatchStorageOptions = {
 
 /** How to write a batch. */
 export interface WriteBatchOptions<S extends DescMessage | undefined = undefined> {
-  /** The records' type, when they are messages and not bytes. */
+  /** The records' type, when they are messages; also of messages that are encoded already. */
   readonly schema?: S;
   /** Ends the write; nothing becomes visible. */
   readonly signal?: AbortSignal;
@@ -101,7 +101,7 @@ export class BatchStorage implements Monitorable, AsyncDisposable {
    * @param firstTick - first tick, included
    * @param lastTick - last tick, included
    * @param records - bytes; or messages, with `schema`. Taken one by one, so they may be more than
-   * memory holds. TickData must be of this run and range
+   * memory holds. TickData must be of this run and range; that of encoded ones is the caller's to know
    * @throws TallymanError BATCH_INVALID, BATCH_CONFLICT, RUN_ID_INVALID, STORAGE_FULL,
    * STORAGE_UNAVAILABLE, STORAGE_FILE_TOO_LARGE (a record), ABORTED; whatever `records` throws
    */
@@ -116,7 +116,7 @@ export class BatchStorage implements Monitorable, AsyncDisposable {
     runId: string,
     firstTick: number,
     lastTick: number,
-    records: Records<MessageShape<S>>,
+    records: Records<MessageShape<S> | Uint8Array>,
     options: WriteBatchOptions<S> & { readonly schema: S },
   ): Promise<BatchFile>;
   async writeBatch(

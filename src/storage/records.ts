@@ -11,14 +11,21 @@ export interface BatchRange {
   readonly tickEnd: number;
 }
 
-/** Messages to records, one by one; ticks of another run or range end the batch. */
+/**
+ * Messages to records, one by one; ticks of another run or range end the batch. Messages that the caller has
+ * encoded itself pass as they are.
+ */
 export async function* encodedRecords<S extends DescMessage>(
-  messages: Records<MessageShape<S>>,
+  messages: Records<MessageShape<S> | Uint8Array>,
   schema: S,
   range: BatchRange,
 ): AsyncGenerator<Uint8Array> {
   const isTickData = schema.typeName === TickDataSchema.typeName;
   for await (const message of messages) {
+    if (message instanceof Uint8Array) {
+      yield message;
+      continue;
+    }
     if (isTickData) refuseForeignTick(message as unknown as TickData, range);
     yield toBinary(schema, message);
   }

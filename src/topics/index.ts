@@ -33,6 +33,7 @@
  *
  * NATS JetStream (`NatsTopics`) has the same role with other promises: see `capabilities` and docs/nats.md.
  */
+export { type DeadLetterOriginal, deadLetterOf } from "./dead-letter.ts";
 export { StaleMessageError } from "./stale-message-error.ts";
 export type {
   DeadLetterOptions,
