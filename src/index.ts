@@ -26,6 +26,7 @@ export {
   type Port,
   type Ports,
   port,
+  queuePort,
   type ResourceContext,
   ResourceRegistry,
   type ResourceType,

@@ -68,11 +68,38 @@ resources: {}
 #     className: PostgresTopic
 #     options:
 #       claimTimeout: 300
+#   metadata-topic:
+#     className: PostgresTopic
 #   index-database:
 #     className: PostgresDatabase
+#   tick-queue:
+#     className: TickQueue
+#   metadata-queue:
+#     className: MetadataQueue
 
 # Services, started in this order by \`tallyman up\`. A port is bound to a resource by usage:resource?param=value.
 services: {}
+#   simulation:
+#     className: SimulationEngine
+#     resources:
+#       queue: queue-out:tick-queue
+#       metadataQueue: queue-out:metadata-queue
+#     options:
+#       seed: 1
+#       samplingInterval: 10
+#       maxTicks: 100000
+#   metadata-persistence:
+#     className: MetadataPersistenceService
+#     resources:
+#       queue: queue-in:metadata-queue
+#       storage: storage-write:tick-storage
+#       topic: topic-write:metadata-topic
+#   persistence:
+#     className: PersistenceService
+#     resources:
+#       queue: queue-in:tick-queue
+#       storage: storage-write:tick-storage
+#       topic: topic-write:batch-topic
 #   dummy-indexer:
 #     className: DummyIndexer
 #     resources:

@@ -5,6 +5,7 @@ import {
   MetadataWriter,
 } from "../../coordination/index.ts";
 import { TallymanError } from "../../errors/index.ts";
+import { MetadataQueue, TickQueue } from "../../pipeline/index.ts";
 import { resolveOptions } from "../../runtime/index.ts";
 import { openStorage } from "../../storage/index.ts";
 import { NatsTopics, type NatsTopicsOptions } from "../../topics/index.ts";
@@ -18,6 +19,7 @@ import {
 } from "./resource-registry.ts";
 import { resolveTopicOptions, TopicResource, withNumbers } from "./topic-resource.ts";
 
+const queueUsages = ["queue-in", "queue-out"] as const;
 const topicUsages = ["topic-read", "topic-write", "dlq"] as const;
 
 /** Options of NATS itself; the rest are the topic's. */
@@ -30,6 +32,7 @@ const natsOptionNames = ["servers", "replicas", "duplicateWindowMs"];
  * |---|---|
  * | FileSystemStorage, S3Storage | storage-read, storage-write |
  * | PostgresTopic, NatsTopic | topic-read, topic-write, dlq |
+ * | TickQueue, MetadataQueue (inside the process) | queue-in, queue-out |
  * | PostgresDatabase | db-meta-read, db-meta-write, db-coordinator, db-idempotency, db-tables |
  *
  * PostgresTopic and PostgresDatabase are in the configured database, so that an acknowledgement can commit
@@ -41,6 +44,17 @@ export function builtInResources(): ResourceRegistry {
     .registerResourceType("S3Storage", storageType("S3Storage"))
     .registerResourceType("PostgresTopic", { usages: topicUsages, open: openPostgresTopic })
     .registerResourceType("NatsTopic", { usages: topicUsages, open: openNatsTopic })
+    .registerResourceType("TickQueue", {
+      usages: queueUsages,
+      open: ({ options }) => queueResource(new TickQueue(withNumbers(options, ["recordsMax", "bytesMax"]))),
+    })
+    .registerResourceType("MetadataQueue", {
+      usages: queueUsages,
+      open: ({ options }) => {
+        refuseOptions(options);
+        return queueResource(new MetadataQueue());
+      },
+    })
     .registerResourceType("PostgresDatabase", {
       usages: ["db-meta-read", "db-meta-write", "db-coordinator", "db-idempotency", "db-tables"],
       open: openPostgresDatabase,
@@ -61,6 +75,15 @@ function storageType(className: string): ResourceType {
   };
 }
 
+function queueResource(queue: TickQueue | MetadataQueue): OpenResource {
+  return { bind: () => queue, monitorable: queue, close: async () => queue.close() };
+}
+
+/** For classes that have no options. */
+function refuseOptions(options: Readonly<Record<string, unknown>>): void {
+  resolveOptions<Record<string, never>>({}, options as Record<string, never>);
+}
+
 function openPostgresTopic({ name, options, tallyman }: ResourceContext): OpenResource {
   return new TopicResource(tallyman.topics, resolveTopicOptions(name, options));
 }
@@ -77,7 +100,7 @@ async function openNatsTopic({ name, options, shared }: ResourceContext): Promis
 }
 
 function openPostgresDatabase({ options, tallyman }: ResourceContext): OpenResource {
-  resolveOptions<Record<string, never>>({}, options as Record<string, never>);
+  refuseOptions(options);
   return { bind: ({ usage }) => capability(usage, tallyman) };
 }
 

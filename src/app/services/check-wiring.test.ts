@@ -61,7 +61,7 @@ describe("wiringProblems", () => {
     const topic =
       "resources: { t: { className: org.evochora.datapipeline.resources.topics.H2TopicResource } }";
     expect(messages("", topic)).toEqual([
-      "resources.t.className: unknown resource class 'H2TopicResource'. Known: FileSystemStorage, S3Storage, PostgresTopic, NatsTopic, PostgresDatabase.",
+      "resources.t.className: unknown resource class 'H2TopicResource'. Known: FileSystemStorage, S3Storage, PostgresTopic, NatsTopic, TickQueue, MetadataQueue, PostgresDatabase.",
     ]);
   });
 
@@ -90,6 +90,15 @@ describe("wiringProblems", () => {
     expect(first).toContain(`services.a.resources.storage: ${message}`);
     expect(rest).toEqual([]);
     expect(first).not.toContain("secret");
+  });
+
+  it("refuses a queue of another kind", () => {
+    const queue = "resources: { q: { className: MetadataQueue }, s: { className: FileSystemStorage } }";
+    const text =
+      "  p: { className: PersistenceService, resources: { queue: queue-in:q, storage: storage-write:s } }";
+    expect(messages(text, queue)).toEqual([
+      "services.p.resources.queue: PersistenceService takes a TickQueue here, but q is a MetadataQueue.",
+    ]);
   });
 
   it("suggests the port that was probably meant", () => {

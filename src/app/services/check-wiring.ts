@@ -93,7 +93,18 @@ function portFault(
   if (uri.usage !== port.usage) {
     return `${service.className} takes ${wanted} here, but it is bound with ${formatAddress(uri)}.`;
   }
-  return usageFault(uri, config, types);
+  return classFault(service, port, uri, config) ?? usageFault(uri, config, types);
+}
+
+function classFault(
+  service: ServiceConfig,
+  { resourceClass }: Port,
+  uri: ResourceUri,
+  config: Config,
+): string | undefined {
+  const { className } = config.resources[uri.resource] ?? {};
+  if (resourceClass === undefined || className === undefined || className === resourceClass) return undefined;
+  return `${service.className} takes a ${resourceClass} here, but ${uri.resource} is a ${className}.`;
 }
 
 function usageFault(uri: ResourceUri, config: Config, { resources }: ServiceTypes): string | undefined {

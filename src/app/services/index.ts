@@ -34,6 +34,7 @@ export {
   type Port,
   type Ports,
   port,
+  queuePort,
   topicPort,
   type UsageTypes,
 } from "./port.ts";

@@ -12,8 +12,8 @@ import type { TopicReader, TopicWriter } from "../../topics/index.ts";
 import type { ResourceUsage } from "../config/index.ts";
 
 /**
- * What each usage hands to a service. Topics are not here: what they carry depends on the port's schema.
- * A usage whose class lives elsewhere is `unknown`; its service type says what it expects.
+ * What each usage hands to a service. Topics and queues are not here: what they carry depends on the port.
+ * No built-in resource offers `retry-tracker`; one of your own decides what it is.
  */
 export interface UsageTypes {
   readonly "storage-read": BatchStorage;
@@ -25,8 +25,6 @@ export interface UsageTypes {
   readonly "db-tables": Database;
   readonly "retry-tracker": unknown;
   readonly dlq: TopicWriter<DeadLetterMessage>;
-  readonly "queue-in": unknown;
-  readonly "queue-out": unknown;
 }
 
 declare const valueType: unique symbol;
@@ -35,6 +33,8 @@ declare const valueType: unique symbol;
 export interface Port<Value = unknown, IsOptional extends boolean = boolean> {
   readonly usage: ResourceUsage;
   readonly isOptional: IsOptional;
+  /** Class that the resource must have, where one usage has several. */
+  readonly resourceClass?: string;
   /** Type of the messages, for a topic. */
   readonly schema?: DescMessage;
   /** Only for the compiler: what the service gets. */
@@ -85,6 +85,19 @@ export function topicPort<Desc extends DescMessage>(
 ): Port<TopicWriter<MessageShape<Desc>>, false>;
 export function topicPort(usage: "topic-read" | "topic-write", schema: DescMessage): Port<unknown, false> {
   return { usage, schema, isOptional: false };
+}
+
+/**
+ * A port for a queue inside the process.
+ *
+ * @param resourceClass the class of the queue, as the configuration names it
+ * @example
+ * ```ts
+ * const ports = { queue: queuePort<TickQueue>("queue-in", "TickQueue") };
+ * ```
+ */
+export function queuePort<Queue>(usage: "queue-in" | "queue-out", resourceClass: string): Port<Queue, false> {
+  return { usage, resourceClass, isOptional: false };
 }
 
 /** The same port, but it may be left unbound. */

@@ -1,11 +1,17 @@
 import { setImmediate as settle } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { configOf, ProbeWorld, reaches, tallymanWithoutDatabase } from "../../../tests/kit/services.ts";
+import {
+  configOf,
+  Probe,
+  ProbeWorld,
+  reaches,
+  tallymanWithoutDatabase,
+} from "../../../tests/kit/services.ts";
 import { TallymanError } from "../../errors/index.ts";
 import { prometheusText } from "../../monitoring/index.ts";
 import { deferred } from "../../runtime/index.ts";
 import { FakeClock, LogCapture } from "../../testing/index.ts";
-import { ServiceManager } from "../index.ts";
+import { queuePort, ServiceManager } from "../index.ts";
 
 let logs: LogCapture;
 let world: ProbeWorld;
@@ -156,6 +162,30 @@ describe("stop", () => {
     await manager.start();
     expect(states(manager)).toBe("a RUNNING, b RUNNING, c RUNNING");
     await manager.stop();
+  });
+
+  it("keeps a service from starting whose resources are still being opened", async () => {
+    const opened = deferred();
+    world.resources.registerResourceType("SlowQueue", {
+      usages: ["queue-in"],
+      open: async () => {
+        await opened.promise;
+        return { bind: () => "queue" };
+      },
+    });
+    world.services.registerServiceType("Taker", {
+      ports: { queue: queuePort("queue-in", "SlowQueue") },
+      create: ({ name, resources, options }) => new Probe(name, resources, options, world.events),
+    });
+    const text = "services: { a: { type: Taker, resources: { queue: queue-in:q } } }";
+    const manager = managerOf(`resources: { q: { type: SlowQueue } }\n${text}`);
+    const starting = manager.start();
+    await settle();
+    const stopping = manager.stop();
+    opened.resolve();
+    await Promise.all([starting, stopping]);
+    expect(world.events).toEqual([]);
+    expect(states(manager)).toBe("a STOPPED");
   });
 
   it("does not restart a service whose final flush fails, and shows it", async () => {
