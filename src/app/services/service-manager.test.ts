@@ -128,6 +128,44 @@ describe("stop", () => {
     expect(states(manager)).toBe("a STOPPED, b STOPPED, c STOPPED");
   });
 
+  it("lets those that put into a queue end before those that take from it", async () => {
+    world.resources.registerResourceType("Queue", {
+      usages: ["queue-in", "queue-out"],
+      open: () => ({ bind: () => "queue" }),
+    });
+    const handOver = deferred();
+    for (const [className, usage] of [
+      ["Taker", "queue-in"],
+      ["Feeder", "queue-out"],
+    ] as const) {
+      world.services.registerServiceType(className, {
+        ports: { queue: queuePort(usage, "Queue") },
+        create: ({ name, resources, options }) => {
+          const probe = new Probe(name, resources, options, world.events);
+          if (className === "Feeder") probe.flushing = () => handOver.promise;
+          return probe;
+        },
+      });
+    }
+    const manager = managerOf(`
+resources: { q: { type: Queue } }
+services:
+  taker: { type: Taker, resources: { queue: queue-in:q } }
+  feeder: { type: Feeder, resources: { queue: queue-out:q } }`);
+    await manager.start();
+    const stopping = manager.stop();
+    await settle();
+    await settle();
+    handOver.resolve();
+    await stopping;
+    expect(world.events.slice(2)).toEqual([
+      "feeder flushes",
+      "feeder flushed",
+      "taker flushes",
+      "taker flushed",
+    ]);
+  });
+
   it("names the service that does not stop in time", async () => {
     const manager = managerOf(`settings: { stopTimeoutMs: 5000 }\n${three}`);
     const flush = deferred();
