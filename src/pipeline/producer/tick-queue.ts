@@ -4,8 +4,8 @@ import { RecordQueue, type RecordQueueOptions } from "./record-queue.ts";
 
 /** Memory of a tick's parts in bytes, as measured by `bench/simulation.ts`. */
 const tickBytes = 400;
-const cellBytes = 120;
-const organismBytes = 260;
+const cellBytes = 96;
+const organismBytes = 200;
 
 /**
  * The bounded queue between simulation engines and persistence services; see {@link RecordQueue}.

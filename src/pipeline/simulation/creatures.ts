@@ -139,12 +139,12 @@ function buryDead({ living }: World): void {
   living.length = kept;
 }
 
-/** Nothing dies out for good: what the dead left hatches where the plants are. */
+/** Nothing dies out for good: what the dead left hatches, somewhere. */
 function hatchSpore(world: World): void {
   const { random, spores } = world;
   const spore = spores[randomBelow(random, Math.max(1, spores.length))];
   const cell = randomBelow(random, world.walls.length);
-  if (!spore || !isFree(world, cell) || world.food[cell] === 0) return;
+  if (!spore || !isFree(world, cell)) return;
   const genome = inherit(random, spore.genome);
   bear(world, cell, { parentId: spore.parentId, genome, species: genome, energy: sporeEnergy });
 }

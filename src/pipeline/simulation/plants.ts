@@ -9,16 +9,17 @@ const seedlingFood = 12;
 const strayseedFertility = 6;
 const remainsRot = 12;
 /** Below this vigour, plants wither instead of growing. */
-const vigourMin = 64;
+const vigourMin = 72;
 const witherLoss = 16;
 
 /** The light moves around the world once in 2048 ticks, and its strength swells and fades in 32768. */
 const ticksPerPhase = 8;
 const ticksPerEraPhase = 128;
+const eraAtStart = 64;
 
 /** Moves the light on: a band, 48 to 255 bright, that travels along the x axis. */
 export function shine({ config: { width }, tick, light }: World): void {
-  const era = wave(Math.floor(tick / ticksPerEraPhase));
+  const era = wave(eraAtStart + Math.floor(tick / ticksPerEraPhase));
   for (let x = 0; x < width; x++) {
     const phase = Math.floor((x * 256) / width) + Math.floor(tick / ticksPerPhase);
     light[x] = 48 + ((wave(phase) * (448 + era)) >> 10) + (era >> 3);

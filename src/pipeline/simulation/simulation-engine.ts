@@ -138,11 +138,12 @@ export class SimulationEngine extends MonitoredService {
     if (!run || this.isFinished) return void this.stop();
     const endMs = this.#clock.monotonicMs() + sliceMs;
     let ticks = 0;
-    for (const ticksMax = this.#pace.ticksDue(); ticks < ticksMax && !this.isFinished; ticks++) {
+    const ticksMax = this.#pace.ticksDue();
+    do {
       await this.#handOver(run, signal);
       step(run.world);
-      if (this.#clock.monotonicMs() >= endMs) break;
-    }
+      ticks++;
+    } while (ticks < ticksMax && !this.isFinished && this.#clock.monotonicMs() < endMs);
     this.#simulated.increment(ticks);
     this.#rate.recordCount(ticks);
     await this.#pace.wait(ticks, signal);

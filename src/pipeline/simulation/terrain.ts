@@ -4,7 +4,8 @@ import { directions, neighbour, type World } from "./world.ts";
 const barrenFertility = 24;
 const fertilityMax = 255;
 const cellsPerMeadow = 256;
-const meadowRadiusMax = 16;
+const meadowRadiusMin = 4;
+const meadowRadiusMax = 13;
 const cellsPerWall = 512;
 const wallCellsMin = 6;
 const wallCellsMax = 14;
@@ -24,7 +25,8 @@ export function layTerrain(world: World): void {
 
 /** Fertile in the middle, less so towards the rim; meadows that overlap add up. */
 function layMeadow({ config: { width, height }, random, fertility }: World): void {
-  const radius = 2 + randomBelow(random, Math.min(meadowRadiusMax, Math.floor(Math.min(width, height) / 4)));
+  const wanted = meadowRadiusMin + randomBelow(random, meadowRadiusMax - meadowRadiusMin);
+  const radius = Math.min(wanted, Math.floor(Math.min(width, height) / 2));
   const [middleX, middleY] = [randomBelow(random, width), randomBelow(random, height)];
   for (let dy = -radius; dy <= radius; dy++) {
     for (let dx = -radius; dx <= radius; dx++) {
