@@ -115,6 +115,47 @@ CREATE TABLE tallyman.retry_count (
   last_retry_at timestamp with time zone NOT NULL,
   moved_to_dlq_at timestamp with time zone,
   CONSTRAINT retry_count_pkey PRIMARY KEY (message_id)
+CREATE TABLE tallyman.service (
+  manager_id uuid NOT NULL,
+  name text NOT NULL,
+  class_name text NOT NULL,
+  position integer NOT NULL,
+  state text NOT NULL,
+  is_starting boolean NOT NULL,
+  since timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+  restarts integer NOT NULL,
+  error_message text,
+  CONSTRAINT service_manager_id_fkey FOREIGN KEY (manager_id) REFERENCES tallyman.service_manager(manager_id) ON DELETE CASCADE,
+  CONSTRAINT service_pkey PRIMARY KEY (manager_id, name),
+  CONSTRAINT service_state_check CHECK ((state = ANY (ARRAY['STOPPED'::text, 'RUNNING'::text, 'PAUSED'::text, 'ERROR'::text])))
+);
+
+CREATE TABLE tallyman.service_manager (
+  manager_id uuid NOT NULL,
+  name text NOT NULL,
+  hostname text NOT NULL,
+  pid integer NOT NULL,
+  started_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+  heartbeat_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+  lost_after_ms integer NOT NULL,
+  CONSTRAINT service_manager_lost_after_ms_check CHECK ((lost_after_ms > 0)),
+  CONSTRAINT service_manager_pkey PRIMARY KEY (manager_id)
+);
+
+CREATE TABLE tallyman.service_request (
+  request_id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
+  manager_id uuid NOT NULL,
+  service text NOT NULL,
+  action text NOT NULL,
+  requested_by text NOT NULL,
+  requested_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+  taken_at timestamp with time zone,
+  done_at timestamp with time zone,
+  state text,
+  error_code text,
+  error_message text,
+  CONSTRAINT service_request_action_check CHECK ((action = ANY (ARRAY['start'::text, 'stop'::text, 'pause'::text, 'resume'::text, 'restart'::text]))),
+  CONSTRAINT service_request_pkey PRIMARY KEY (request_id)
 );
 
 CREATE TABLE tallyman.simulation_run (
@@ -196,6 +237,10 @@ CREATE INDEX idx_command_run_at ON tallyman.command_bus_command USING btree (dom
 CREATE INDEX idx_command_troubleshooting ON tallyman.command_bus_command USING btree (domain, error_signature, id) WHERE (troubleshooting_at IS NOT NULL);
 
 CREATE INDEX idx_reply_queue ON tallyman.command_bus_reply USING btree (reply_queue, reply_id);
+
+CREATE INDEX service_request_age ON tallyman.service_request USING btree (requested_at);
+
+CREATE INDEX service_request_open ON tallyman.service_request USING btree (manager_id) WHERE (taken_at IS NULL);
 
 CREATE INDEX topic_delivery_ready ON tallyman.topic_delivery USING btree (group_id, run_id, message_id) WHERE (state = 'ready'::text);
 

@@ -19,6 +19,12 @@ export function printResult(options: GlobalOptions, data: unknown, text: string)
   process.stdout.write(options.json ? `${JSON.stringify(data, null, 2)}\n` : `${text}\n`);
 }
 
+/** Prints one line of a long-running command on stdout: a JSON document of its own with `--json`. */
+export function printLine(options: GlobalOptions, data: unknown, text: string): void {
+  hasPrinted = true;
+  process.stdout.write(options.json ? `${JSON.stringify(data)}\n` : `${text}\n`);
+}
+
 /** Prints a step of long work on stderr, for people only. */
 export function printStep(options: GlobalOptions, text: string): void {
   if (!options.json) process.stderr.write(`${text}\n`);

@@ -9,8 +9,10 @@ import { initCommand } from "./init.ts";
 import { migrateCommand } from "./migrate.ts";
 import { runCommand } from "./run.ts";
 import { sendCommand } from "./send.ts";
+import { serviceCommand } from "./service.ts";
 import { topicCommand } from "./topic.ts";
 import { tsqCommand } from "./tsq.ts";
+import { upCommand } from "./up.ts";
 import { workerCommand } from "./worker.ts";
 
 const exitCodeHelp = `
@@ -47,6 +49,8 @@ export function createProgram(): Command {
     initCommand(),
     migrateCommand(),
     doctorCommand(),
+    upCommand(),
+    serviceCommand(),
     sendCommand(),
     batchCommand(),
     tsqCommand(),

@@ -1,5 +1,7 @@
 import { Command, InvalidArgumentError } from "commander";
+import { exitCodes, TallymanError } from "../errors/index.ts";
 import { type GroupInfo, NatsTopics, type SeekTarget, type TopicInfo, type Topics } from "../topics/index.ts";
+import { durationText, parseDuration } from "./duration.ts";
 import { openConfig, withTallyman } from "./open.ts";
 import { alignColumns, type GlobalOptions, printResult } from "./output.ts";
 
@@ -17,7 +19,8 @@ const natsHelp = "NATS servers to look at instead of PostgreSQL; NATS_URL does t
 export function topicCommand(): Command {
   const commands = [listCommand(), groupsCommand(), lagCommand(), seekCommand(), pauseCommand()];
   const topic = new Command("topic").description("look at topics and consumer groups, and operate them");
-  for (const command of [...commands, resumeCommand(), redriveCommand()]) {
+  const further = [resumeCommand(), redriveCommand(), retentionCommand(), deleteGroupCommand()];
+  for (const command of [...commands, ...further]) {
     topic.addCommand(command.option("--nats <servers>", natsHelp));
   }
   return topic;
@@ -120,6 +123,56 @@ function redriveCommand(): Command {
     });
 }
 
+function retentionCommand(): Command {
+  return new Command("retention")
+    .description("set how long a topic keeps messages that every group has acknowledged")
+    .argument("<topic>")
+    .argument("<duration>", "7d, 12h, 30min, 90s, 500ms, or forever", parseRetention)
+    .addHelpText(
+      "after",
+      "\nExamples:\n  $ tallyman topic retention batch-topic 7d\n  $ tallyman topic retention batch-topic forever\n\nPostgreSQL: swept by 'tallyman up', and never before every group has acknowledged. NATS forgets by age alone.",
+    )
+    .action(async (topic: string, retention: Retention, _options: Options, command: Command) => {
+      const options = command.optsWithGlobals<Options>();
+      const { retentionMs } = retention;
+      await withTopics(options, (opened) => opened.setRetention(topic, retentionMs));
+      const kept = retentionMs === null ? "for ever" : `for ${durationText(retentionMs)}`;
+      printResult(options, { topic, retentionMs }, `Topic ${topic} keeps acknowledged messages ${kept}.`);
+    });
+}
+
+function deleteGroupCommand(): Command {
+  return new Command("delete-group")
+    .description("delete a consumer group and its place in the topic; its readers fail from then on")
+    .argument("<topic>")
+    .argument("<group>")
+    .option("--yes", "do it; without this the command only says what would be lost")
+    .addHelpText("after", "\nExample:\n  $ tallyman topic delete-group batch-topic dummy-indexer --yes")
+    .action(async (topic: string, group: string, _options: Options, command: Command) => {
+      const options = command.optsWithGlobals<Options & { yes?: boolean }>();
+      const { messages } = await withTopics(options, (opened) =>
+        deleteGroup(opened, topic, group, options.yes ?? false),
+      );
+      const done = options.yes ?? false;
+      const text = done
+        ? `Group ${group} of topic ${topic} is deleted; it had ${messages} messages before it.`
+        : `Group ${group} of topic ${topic} has ${messages} messages before it. Nothing was deleted: add --yes to do it.`;
+      printResult(options, { topic, group, messages, deleted: done }, text);
+      if (!done) process.exitCode = exitCodes.usage;
+    });
+}
+
+async function deleteGroup(topics: Topics, topic: string, group: string, isSure: boolean) {
+  const found = (await topics.listGroups(topic)).find((each) => each.group === group);
+  if (!found) {
+    throw new TallymanError("TOPIC_GROUP_NOT_FOUND", `Topic '${topic}' has no group '${group}'.`, {
+      details: { topic, group },
+    });
+  }
+  if (isSure) await topics.deleteGroup(topic, group);
+  return found;
+}
+
 function onGroup(
   name: string,
   description: string,
@@ -153,6 +206,15 @@ function parseTarget(text: string): SeekTarget {
   throw new InvalidArgumentError("Write beginning, end, a position, or a time like 2025-01-31T12:00Z.");
 }
 
+/** Not the bare number: commander can't tell a parsed null from an argument that is missing. */
+interface Retention {
+  readonly retentionMs: number | null;
+}
+
+function parseRetention(text: string): Retention {
+  return { retentionMs: text === "forever" ? null : parseDuration(text) };
+}
+
 function parseCount(text: string): number {
   const count = Number(text);
   if (Number.isSafeInteger(count) && count > 0) return count;
@@ -166,7 +228,7 @@ function describeTopics(topics: readonly TopicInfo[]): string {
     topic.messageType,
     String(topic.messages),
     String(topic.groups),
-    topic.retentionMs === null ? "for ever" : ageText(topic.retentionMs),
+    topic.retentionMs === null ? "for ever" : durationText(topic.retentionMs),
     topic.deadLettersOf === null ? "" : `dead letters of ${topic.deadLettersOf}`,
   ]);
   return alignColumns([["TOPIC", "TYPE", "MESSAGES", "GROUPS", "KEPT", ""], ...rows]);
@@ -190,21 +252,8 @@ function describeLag(groups: readonly GroupInfo[]): string {
     topic,
     group,
     ...[messages, ready, claimed, delayed].map(String),
-    oldestAgeMs === null ? "-" : ageText(oldestAgeMs),
+    oldestAgeMs === null ? "-" : durationText(oldestAgeMs),
   ]);
   const head = ["TOPIC", "GROUP", "BEHIND", "READY", "CLAIMED", "DELAYED", "OLDEST"];
   return alignColumns([head, ...rows]);
-}
-
-const units = [
-  [86_400_000, "d"],
-  [3_600_000, "h"],
-  [60_000, "min"],
-  [1_000, "s"],
-] as const;
-
-/** A duration in its largest fitting unit. */
-function ageText(ms: number): string {
-  const [size, unit] = units.find(([each]) => ms >= each) ?? [1, "ms"];
-  return `${Math.round((ms / size) * 10) / 10} ${unit}`;
 }

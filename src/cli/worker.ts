@@ -1,11 +1,10 @@
-import { resolve } from "node:path";
-import { pathToFileURL } from "node:url";
 import { Command } from "commander";
 import { Tallyman } from "../app/index.ts";
 import type { CommandBus, CommandHandler } from "../commands/index.ts";
 import { TallymanError } from "../errors/index.ts";
 import { runUntilSignal, sleep } from "../runtime/index.ts";
 import { defaultDomain, parseNumber } from "./command-options.ts";
+import { loadModule } from "./load-module.ts";
 import { openConfig } from "./open.ts";
 import { type GlobalOptions, printResult, printStep } from "./output.ts";
 
@@ -75,15 +74,8 @@ async function runUntilIdle(commands: CommandBus, worker: ReturnType<CommandBus[
 }
 
 async function loadHandlers(file: string): Promise<HandlersModule> {
-  const loaded = await import(pathToFileURL(resolve(file)).href).catch((cause: NodeJS.ErrnoException) => {
-    const isTypeScript = cause.code === "ERR_UNKNOWN_FILE_EXTENSION";
-    const hint = isTypeScript
-      ? " For TypeScript run it with tsx: NODE_OPTIONS='--import tsx' tallyman worker …"
-      : "";
-    throw new TallymanError("USAGE", `${file} can't be loaded: ${cause.message}.${hint}`, { cause });
-  });
-  const module = (loaded.handlers ? loaded : loaded.default) as HandlersModule | undefined;
-  if (module && typeof module.handlers === "object") return module;
+  const module = await loadModule<HandlersModule>(file, "handlers", "worker");
+  if (typeof module.handlers === "object") return module;
   throw new TallymanError(
     "USAGE",
     `${file} exports no \`handlers\`: an object of functions by command type.`,

@@ -419,6 +419,24 @@ export const errorCatalogue = {
     meaning: "A business rule refused the command; it ended as FAILED and its sender was told.",
     remedy: "The reply carries the reason.",
   },
+  SERVICE_UNKNOWN: {
+    status: 404,
+    exit: exitCodes.notFound,
+    meaning: "No service of this name runs anywhere, or not in the process that was named.",
+    remedy: "List the services with `tallyman service list`.",
+  },
+  SERVICE_AMBIGUOUS: {
+    status: 409,
+    exit: exitCodes.usage,
+    meaning: "Several processes run a service of this name.",
+    remedy: "Say which one is meant with --manager; `tallyman service list` names them.",
+  },
+  SERVICE_WRONG_STATE: {
+    status: 409,
+    exit: exitCodes.error,
+    meaning: "The service is in a state in which it can't do what was asked.",
+    remedy: "The message names the state and the actions that fit it.",
+  },
 } as const satisfies Record<string, CatalogueEntry>;
 
 /** A stable error code; see {@link errorCatalogue}. */

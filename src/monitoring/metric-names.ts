@@ -166,6 +166,9 @@ const rows = {
   files_listed: counter("batch_files_listed", "Batch files returned by listings."),
   corrupt_files: counter("corrupt_files", "Reads that met a damaged file."),
 
+  service_running: gauge("service_running", "1 while the service is RUNNING."),
+  service_restarts: counter("service_restarts", "Restarts of the service by its restart policy."),
+
   error_count: gauge("recent_errors", "Entries in the component's bounded error list."),
 
   ...latency({ base: "try_claim_latency", ...claim }),

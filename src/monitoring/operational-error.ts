@@ -27,6 +27,7 @@ export const operationalErrorCodes = {
   TOPIC_ACK_FAILED: "Messages could not be acknowledged, for another reason than that they are stale.",
   TICK_REJECTED: "A tick could not be written and was given up.",
   CONNECT_FAILED: "No connection of the pool could be had.",
+  SERVICE_FAILED: "A service ended with an error.",
   COLLECT_FAILED: "A component threw while its metrics were read.",
 } as const;
 

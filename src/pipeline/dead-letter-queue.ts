@@ -26,12 +26,13 @@ export interface DeadLetterQueueOptions {
 export class DeadLetterQueue implements DeadLetterRoom, AsyncDisposable {
   readonly capacity: number;
   readonly topic: string;
+  /** Writes letters without looking at the capacity. */
+  readonly writer: TopicWriter<DeadLetterMessage>;
   readonly #topics: Topics;
-  readonly #writer: TopicWriter<DeadLetterMessage>;
 
   private constructor(topics: Topics, writer: TopicWriter<DeadLetterMessage>, capacity: number) {
     this.#topics = topics;
-    this.#writer = writer;
+    this.writer = writer;
     this.capacity = capacity;
     this.topic = writer.topic;
   }
@@ -66,12 +67,12 @@ export class DeadLetterQueue implements DeadLetterRoom, AsyncDisposable {
       firstFailureTimeMs: nowMs,
       lastFailureTimeMs: nowMs,
     });
-    await this.#writer.send(letter, this.#topics.capabilities.transactionalAck ? { tx } : {});
+    await this.writer.send(letter, this.#topics.capabilities.transactionalAck ? { tx } : {});
   }
 
   /** Closes the writer. */
   close(): Promise<void> {
-    return this.#writer.close();
+    return this.writer.close();
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -62,8 +62,15 @@ export class Child implements AsyncDisposable {
   }
 
   /** Waits for a line that begins with `start`, past or future; fails when the child ends without it. */
-  line(start: string): Promise<string> {
-    return withTimeout(this.#find(start), lineTimeoutMs, `the child's line '${start}'`);
+  async line(start: string): Promise<string> {
+    const find = () => this.#lines.find((line) => line.startsWith(start));
+    await this.until(() => find() !== undefined, `the line '${start}'`);
+    return find() ?? "";
+  }
+
+  /** Waits until its lines show something; looks again at each line, and fails when the child ends without it. */
+  until(isThere: () => boolean, what: string): Promise<void> {
+    return withTimeout(this.#until(isThere, what), lineTimeoutMs, `The child's way to ${what}`);
   }
 
   kill(signal: NodeJS.Signals): void {
@@ -76,18 +83,17 @@ export class Child implements AsyncDisposable {
     await this.exit;
   }
 
-  async #find(start: string): Promise<string> {
+  async #until(isThere: () => boolean, what: string): Promise<void> {
     let ended = false;
     void this.exit.then(() => {
       ended = true;
       this.#wake();
     });
     for (;;) {
-      const found = this.#lines.find((line) => line.startsWith(start));
-      if (found !== undefined) return found;
+      if (isThere()) return;
       if (ended)
         throw new Error(
-          `The child ended without '${start}'. It printed: ${this.#lines.join(" | ")} ${this.#errorOutput}`,
+          `The child ended without ${what}. It printed: ${this.#lines.join(" | ")} ${this.#errorOutput}`,
         );
       await new Promise<void>((resolve) => this.#waiting.add(resolve));
     }

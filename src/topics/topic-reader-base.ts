@@ -53,6 +53,10 @@ export abstract class TopicReaderBase<Desc extends DescMessage>
 
   abstract readonly capabilities: TopicCapabilities;
 
+  get deadLetterTopic(): string {
+    return this.options.deadLetterTopic;
+  }
+
   get claimTimeoutMs(): number {
     return this.options.claimTimeoutMs;
   }

@@ -109,6 +109,8 @@ export interface TopicReader<T extends Message> extends Monitorable, AsyncDispos
   readonly capabilities: TopicCapabilities;
   /** A message held longer goes to another consumer, unless it is extended; 0: never. */
   readonly claimTimeoutMs: number;
+  /** Where {@link deadLetter} puts letters. */
+  readonly deadLetterTopic: string;
   /**
    * Polls from now on see this run's messages only.
    *

@@ -79,6 +79,12 @@ const settings = z
       .max(3600)
       .default(5)
       .describe("Length of the sliding window for rates and percentiles, in seconds."),
+    stopTimeoutMs: milliseconds(30_000).describe(
+      "How long each service may take to stop, its final flush included, in milliseconds.",
+    ),
+    topicSweepIntervalMs: milliseconds(60_000).describe(
+      "Time between two sweeps of topics whose messages have a retention, in milliseconds.",
+    ),
   })
   .prefault({})
   .describe("Settings of the process.");
@@ -121,6 +127,29 @@ const resourceUris = z.union([z.string(), z.array(z.string()).min(1)], {
   error: "expected a resource URI such as storage-read:tick-storage, or a list of them",
 });
 
+const restart = z
+  .strictObject({
+    policy: z
+      .enum(["never", "on-error"])
+      .default("on-error")
+      .describe("Whether a service that fails is started again."),
+    maxRestarts: z
+      .int()
+      .min(1)
+      .max(1_000_000)
+      .default(5)
+      .describe("Restarts in a row before the service is left in ERROR."),
+    backoffMs: milliseconds(1_000).describe(
+      "Delay before the first restart, in milliseconds; it doubles from restart to restart.",
+    ),
+    maxBackoffMs: milliseconds(60_000).describe("No delay is longer than this, in milliseconds."),
+    healthyAfterMs: milliseconds(60_000).describe(
+      "A service that ran this long is healthy again: its restarts are counted anew. In milliseconds.",
+    ),
+  })
+  .prefault({})
+  .describe("What happens when the service fails.");
+
 const service = z
   .strictObject({
     className: className.describe("Class of the service; a package before the last dot is ignored."),
@@ -132,6 +161,11 @@ const service = z
         "Ports of the service, each bound to a resource by usage:resource?param=value, or to several.",
       ),
     options,
+    autostart: z
+      .boolean()
+      .default(true)
+      .describe("Whether the service starts with the others; if not, start it by name."),
+    restart,
   })
   .refine(hasOneClass, oneClass)
   .describe("One service.");

@@ -20,6 +20,10 @@ export interface ResourceConfig {
 export interface ServiceConfig extends ResourceConfig {
   /** By port; the resource names are those of the `resources` block, whatever spelling was used. */
   readonly resources: Readonly<Record<string, readonly ResourceUri[]>>;
+  /** Whether the service starts with the others. */
+  readonly autostart: boolean;
+  /** What happens when the service fails. */
+  readonly restart: Readonly<ParsedConfig["services"][string]["restart"]>;
 }
 
 /** The whole configuration: validated, complete with defaults, and frozen to its leaves. */

@@ -23,6 +23,7 @@ export { type ConfigReferenceRow, configReference } from "./config-reference.ts"
 export type { ConfigFlags, Environment } from "./config-sources.ts";
 export { configFileName, findConfigFile, type LoadConfigOptions, loadConfig } from "./load-config.ts";
 export { hideSecrets, printConfig } from "./print-config.ts";
+export type { Problem as ConfigProblem } from "./problems.ts";
 export {
   formatResourceUri,
   parseResourceUri,

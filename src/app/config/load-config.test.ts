@@ -31,7 +31,14 @@ describe("loadConfig", () => {
     const uncommented = tail.replace(/: \{\}$/gm, ":").replace(/^# {3}/gm, "  ");
     await writeFile(join(directory, configFileName), head + uncommented);
     const config = await loadConfig({ directory, environment: {} });
-    expect(Object.keys(config.resources)).toEqual(["tick-storage", "batch-topic", "index-database"]);
+    expect(Object.keys(config.resources)).toEqual([
+      "tick-storage",
+      "batch-topic",
+      "metadata-topic",
+      "index-database",
+      "tick-queue",
+      "metadata-queue",
+    ]);
     expect(config.services["dummy-indexer"]?.resources.topic).toEqual([
       { usage: "topic-read", resource: "batch-topic", parameters: { consumerGroup: "dummy-indexer" } },
     ]);

@@ -4,6 +4,7 @@ import type { KnownTypes } from "./bindings.ts";
 import type { Config } from "./config.ts";
 import { readConfigFile } from "./config-file.ts";
 import { type ConfigFlags, configFileSource, type Environment } from "./config-sources.ts";
+import type { Problem as ConfigProblem } from "./problems.ts";
 import { resolveConfig } from "./resolve-config.ts";
 
 /** Name of the configuration file that is read when no other is named. */
@@ -19,6 +20,8 @@ export interface LoadConfigOptions {
   readonly directory?: string;
   /** Class names that exist; without them class names are not checked. */
   readonly knownTypes?: KnownTypes;
+  /** A further check of the whole; what it finds is reported with its line, like everything else. */
+  readonly check?: (config: Config) => readonly ConfigProblem[];
 }
 
 /**
@@ -38,10 +41,11 @@ export interface LoadConfigOptions {
  * ```
  */
 export async function loadConfig(options: LoadConfigOptions = {}): Promise<Config> {
-  const { flags = {}, environment = process.env, directory = process.cwd(), knownTypes = {} } = options;
+  const { flags = {}, environment = process.env, directory = process.cwd() } = options;
+  const { knownTypes = {}, check } = options;
   const path = await findConfigFile({ flags, environment, directory });
   const file = path === undefined ? undefined : await readConfigFile(path, directory);
-  return resolveConfig({ file, flags, environment, directory, knownTypes });
+  return resolveConfig({ file, flags, environment, directory, knownTypes, check });
 }
 
 /**
@@ -56,7 +60,7 @@ export async function loadConfig(options: LoadConfigOptions = {}): Promise<Confi
  * ```
  */
 export async function findConfigFile(
-  options: Omit<LoadConfigOptions, "knownTypes"> = {},
+  options: Omit<LoadConfigOptions, "knownTypes" | "check"> = {},
 ): Promise<string | undefined> {
   const { flags = {}, environment = process.env, directory = process.cwd() } = options;
   const named = flags[configFileSource.flag] ?? (environment[configFileSource.variable] || undefined);

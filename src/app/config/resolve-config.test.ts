@@ -28,6 +28,24 @@ function failure(text: string, overrides: Overrides = {}): TallymanError {
   throw new Error(`accepted: ${text}`);
 }
 
+const serviceDefaults = {
+  autostart: true,
+  restart: {
+    policy: "on-error",
+    maxRestarts: 5,
+    backoffMs: 1_000,
+    maxBackoffMs: 60_000,
+    healthyAfterMs: 60_000,
+  },
+};
+
+const settingsDefaults = {
+  logLevel: "info",
+  metricsWindowSeconds: 5,
+  stopTimeoutMs: 30_000,
+  topicSweepIntervalMs: 60_000,
+};
+
 const pipeline = `
 resources:
   tick-storage: { className: org.evochora.datapipeline.resources.storage.FileSystemStorage }
@@ -45,7 +63,7 @@ describe("defaults and spellings", () => {
   it("has a default for everything", () => {
     expect(resolveText("")).toEqual({
       database: { embedded: { folder: "/project/.tallyman/postgres" }, schema: "tallyman", maxPoolSize: 10 },
-      settings: { logLevel: "info", metricsWindowSeconds: 5 },
+      settings: settingsDefaults,
       server: { port: 8082 },
       scheduler: {
         coordinator: { heartbeatInterval: 30_000, heartbeatTimeout: 60_000, leaderElectionInterval: 10_000 },
@@ -81,6 +99,7 @@ describe("defaults and spellings", () => {
         ],
       },
       options: { insertBatchSize: 1000 },
+      ...serviceDefaults,
     });
   });
 
@@ -96,7 +115,8 @@ services: { s: { type: S, resources: { a: "topic-read:batchTopic", b: "topic-rea
 
   it("keeps the keys of options and chosen names as they are written", () => {
     const { services } = resolveText("services: { a-b: { type: T, options: { c-d: null, e: '1' } } }");
-    expect(services).toEqual({ "a-b": { className: "T", resources: {}, options: { "c-d": null, e: "1" } } });
+    const options = { "c-d": null, e: "1" };
+    expect(services).toEqual({ "a-b": { className: "T", resources: {}, options, ...serviceDefaults } });
   });
 
   it("is frozen to its leaves", () => {
@@ -130,7 +150,7 @@ describe("precedence", () => {
     const text = "settings: { logLevel: error }\ndatabase: { schema: from_file, maxPoolSize: 3 }";
     const environment = { TALLYMAN_SCHEMA: "from_environment", TALLYMAN_LOG_LEVEL: "warn" };
     const config = resolveText(text, { environment, flags: { logLevel: "debug" } });
-    expect(config.settings).toEqual({ logLevel: "debug", metricsWindowSeconds: 5 });
+    expect(config.settings).toEqual({ ...settingsDefaults, logLevel: "debug", metricsWindowSeconds: 5 });
     expect(config.database).toMatchObject({ schema: "from_environment", maxPoolSize: 3 });
   });
 

@@ -24,6 +24,7 @@ export interface ConfigInputs {
   readonly environment: Environment;
   readonly directory: string;
   readonly knownTypes: KnownTypes;
+  readonly check?: ((config: Config) => readonly Problem[]) | undefined;
 }
 
 /** Resolve → validate → freeze. All problems of all layers are thrown together. */
@@ -40,7 +41,10 @@ export function resolveConfig(inputs: ConfigInputs): Config {
   if (!parsed.success || problems.length > 0) throw configInvalid(problems, inputs.file, sources);
 
   const folderBase = sources.has("database.embedded.folder") ? undefined : inputs.file?.folder;
-  return deepFreeze(assemble(parsed.data, bindings, folderBase ?? inputs.directory));
+  const config = deepFreeze(assemble(parsed.data, bindings, folderBase ?? inputs.directory));
+  const further = inputs.check?.(config) ?? [];
+  if (further.length > 0) throw configInvalid(further, inputs.file, sources);
+  return config;
 }
 
 /** Lowest first. References are expanded in the file only: a password may hold the characters `${`. */
@@ -74,6 +78,8 @@ function assemble(parsed: ParsedConfig, bindings: Record<string, Bindings>, fold
       (service, name): ServiceConfig => ({
         ...resourceOf(service, parsed.runId),
         resources: bindings[name] ?? {},
+        autostart: service.autostart,
+        restart: service.restart,
       }),
     ),
   };

@@ -11,6 +11,7 @@ export const resourceUsages = [
   "db-meta-write",
   "db-coordinator",
   "db-idempotency",
+  "db-tables",
   "retry-tracker",
   "dlq",
   "queue-in",

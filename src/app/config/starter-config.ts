@@ -40,6 +40,10 @@ settings:
   logLevel: info
   # Window of rates and percentiles, in seconds.
   metricsWindowSeconds: 5
+  # How long each service may take to stop, its final flush included.
+  # stopTimeoutMs: 30000
+  # Time between two sweeps of topics whose messages have a retention.
+  # topicSweepIntervalMs: 60000
 
 server:
   port: 8082
@@ -64,11 +68,38 @@ resources: {}
 #     className: PostgresTopic
 #     options:
 #       claimTimeout: 300
+#   metadata-topic:
+#     className: PostgresTopic
 #   index-database:
 #     className: PostgresDatabase
+#   tick-queue:
+#     className: TickQueue
+#   metadata-queue:
+#     className: MetadataQueue
 
-# Services. A port is bound to a resource by usage:resource?param=value.
+# Services, started in this order by \`tallyman up\`. A port is bound to a resource by usage:resource?param=value.
 services: {}
+#   simulation:
+#     className: SimulationEngine
+#     resources:
+#       queue: queue-out:tick-queue
+#       metadataQueue: queue-out:metadata-queue
+#     options:
+#       seed: 1
+#       samplingInterval: 10
+#       maxTicks: 100000
+#   metadata-persistence:
+#     className: MetadataPersistenceService
+#     resources:
+#       queue: queue-in:metadata-queue
+#       storage: storage-write:tick-storage
+#       topic: topic-write:metadata-topic
+#   persistence:
+#     className: PersistenceService
+#     resources:
+#       queue: queue-in:tick-queue
+#       storage: storage-write:tick-storage
+#       topic: topic-write:batch-topic
 #   dummy-indexer:
 #     className: DummyIndexer
 #     resources:
@@ -80,4 +111,11 @@ services: {}
 #       metadataMaxPollDurationMs: 300000
 #       insertBatchSize: 1000
 #       flushTimeoutMs: 5000
+#     # false: started by name only, with \`tallyman service start dummy-indexer\`
+#     autostart: true
+#     # When it fails: started again after 1, 2, 4 … s, five times in a row at most.
+#     restart:
+#       policy: on-error
+#       maxRestarts: 5
+#       backoffMs: 1000
 `;

@@ -7,6 +7,7 @@ import { checkDatabase } from "./check-database.ts";
 import { checkDisk } from "./check-disk.ts";
 import { checkMigrations } from "./check-migrations.ts";
 import { checkNode } from "./check-node.ts";
+import { checkServices } from "./check-services.ts";
 import { type Finding, failure } from "./finding.ts";
 
 type Check = (tallyman: Tallyman) => Promise<Finding> | Finding;
@@ -22,6 +23,7 @@ const checks: readonly (readonly [string, Check])[] = [
   ["commands", checkCommands],
   ["command tables", checkCommandTables],
   ["batch counters", checkBatchCounters],
+  ["services", checkServices],
 ];
 
 /** What {@link doctor} found. */

@@ -46,7 +46,7 @@ export interface BatchIndexerResources extends IndexerResources {
   readonly coordinator?: BatchCoordinator | undefined;
   readonly idempotency?: IdempotencyTracker | undefined;
   readonly retryTracker?: RetryTracker | undefined;
-  /** Required by DLQ. */
+  /** Adds DLQ to what the indexer is made of; its topic is the topic's `deadLetterTopic`. */
   readonly deadLetters?: DeadLetterQueue | undefined;
 }
 
@@ -118,6 +118,10 @@ function refuseIncomplete(
   if (types.has("GAP_DETECTION") && !(types.has("METADATA") && types.has("COORDINATION")))
     refuse("GAP_DETECTION needs METADATA and COORDINATION.");
   if (types.has("DLQ") && !deadLetters) refuse("DLQ needs the resource 'deadLetters'.");
+  if (source === "topic" && topic && deadLetters && topic.deadLetterTopic !== deadLetters.topic)
+    refuse(
+      `dead letters would go to '${topic.deadLetterTopic}', not to '${deadLetters.topic}'. Open the topic with deadLetterTopic '${deadLetters.topic}'.`,
+    );
   if (source === "topic" && !topic)
     refuse("the source 'topic' needs the resource 'topic'; or use 'discovery'.");
   if (source === "discovery" && !types.has("COORDINATION"))

@@ -93,6 +93,7 @@ export abstract class BatchIndexer<Desc extends DescMessage = typeof TickDataSch
     const { database, storage, deadLetters } = resources;
     const types = new Set(this.getRequiredComponents());
     if (resolved.enableIdempotency) types.add("IDEMPOTENCY");
+    if (deadLetters) types.add("DLQ");
     this.#components = createComponents(this.indexerClass, types, resources, resolved);
     const { coordinator, idempotency, dlq, buffering } = this.#components;
     this.#topic = resolved.source === "topic" ? resources.topic : undefined;

@@ -1,0 +1,128 @@
+import { Command } from "commander";
+import {
+  type ListedManager,
+  type ListedService,
+  type ServiceAction,
+  type ServiceActionResult,
+  ServiceControl,
+} from "../app/index.ts";
+import { operatorName, parseNumber } from "./command-options.ts";
+import { durationText } from "./duration.ts";
+import { interruption } from "./interrupt.ts";
+import { withTallyman } from "./open.ts";
+import { alignColumns, type GlobalOptions, printResult, printStep } from "./output.ts";
+
+interface ActionOptions extends GlobalOptions {
+  readonly manager?: string;
+  readonly timeout: string;
+  readonly operator?: string;
+}
+
+const secondMs = 1_000;
+
+const descriptions: Readonly<Record<ServiceAction, string>> = {
+  start: "start services that are stopped or have failed",
+  stop: "stop services, each with its final flush; they are not restarted",
+  pause: "let services finish what they are at, then do nothing until resumed",
+  resume: "let paused services go on",
+  restart: "stop services, then start them again",
+};
+
+/** `tallyman service …`: sees and operates the services of every running `tallyman up`. */
+export function serviceCommand(): Command {
+  const service = new Command("service").description(
+    "see and operate the services of every running 'tallyman up'",
+  );
+  service.addCommand(listCommand());
+  for (const [action, description] of Object.entries(descriptions)) {
+    service.addCommand(actionCommand(action as ServiceAction, description));
+  }
+  return service;
+}
+
+function listCommand(): Command {
+  return new Command("list")
+    .description("list the services of all running processes, with their states")
+    .addHelpText(
+      "after",
+      "\nExample:\n  $ tallyman service list --json | jq '.managers[].services[] | select(.state == \"ERROR\")'",
+    )
+    .action(async (_options: GlobalOptions, command: Command) => {
+      const options = command.optsWithGlobals<GlobalOptions>();
+      const managers = await withTallyman(options, ({ database }) => new ServiceControl(database).list());
+      printResult(options, { managers }, describeManagers(managers));
+    });
+}
+
+function actionCommand(action: ServiceAction, description: string): Command {
+  return new Command(action)
+    .description(description)
+    .argument("<services...>", "names of services, as in the configuration")
+    .option("--manager <name>", "process that runs them, by name or id, when several do")
+    .option("--timeout <seconds>", "how long to wait for the outcome", "60")
+    .option("--operator <name>", "who asks, for the record (default: your user name)")
+    .addHelpText("after", `\nExample:\n  $ tallyman service ${action} dummy-indexer --manager host-4711`)
+    .action(async (names: string[], _options: ActionOptions, command: Command) => {
+      const options = command.optsWithGlobals<ActionOptions>();
+      const services = await withTallyman(options, ({ database }) =>
+        actOnEach(new ServiceControl(database), action, names, options),
+      );
+      printResult(options, { action, services }, describeResults(services));
+    });
+}
+
+/** One after the other, in the order given: the first that is refused ends it. */
+async function actOnEach(
+  control: ServiceControl,
+  action: ServiceAction,
+  names: readonly string[],
+  options: ActionOptions,
+): Promise<ServiceActionResult[]> {
+  const { manager, timeout, operator } = options;
+  const timeoutMs = parseNumber("--timeout", timeout) * secondMs;
+  const requestedBy = operatorName(operator);
+  const results: ServiceActionResult[] = [];
+  try {
+    for (const name of names) {
+      results.push(
+        await control.request(action, name, { manager, timeoutMs, requestedBy, signal: interruption }),
+      );
+    }
+  } catch (error) {
+    if (results.length > 0) printStep(options, describeResults(results));
+    throw error;
+  }
+  return results;
+}
+
+function describeResults(results: readonly ServiceActionResult[]): string {
+  return results.map(({ service, manager, state }) => `${service} on ${manager}: ${state}`).join("\n");
+}
+
+function describeManagers(managers: readonly ListedManager[]): string {
+  if (managers.length === 0) return "No services run on this database. Start some with 'tallyman up'.";
+  return managers.map(describeManager).join("\n\n");
+}
+
+function describeManager(manager: ListedManager): string {
+  const { name, pid, hostname, isLost, heartbeatAgeMs, services } = manager;
+  const lost = isLost ? `, LOST: silent for ${durationText(heartbeatAgeMs)}` : "";
+  const rows = services.map((service) => serviceRow(service, isLost));
+  return [
+    `${name} (process ${pid} on ${hostname}${lost})`,
+    alignColumns([["  SERVICE", "CLASS", "STATE", "FOR", "RESTARTS", ""], ...rows]),
+  ].join("\n");
+}
+
+function serviceRow(service: ListedService, isLost: boolean): string[] {
+  const { name, className, state, isStarting, sinceMs, restarts, error } = service;
+  const shown = isStarting ? `${state}, starting` : state;
+  return [
+    `  ${name}`,
+    className,
+    isLost ? `was ${shown}` : shown,
+    durationText(sinceMs),
+    String(restarts),
+    error ?? "",
+  ];
+}
