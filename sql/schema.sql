@@ -109,6 +109,71 @@ CREATE TABLE tallyman.migration (
   CONSTRAINT migration_pkey PRIMARY KEY (version)
 );
 
+CREATE TABLE tallyman.scheduler_coordinator (
+  coordinator_id text NOT NULL,
+  boot_id uuid,
+  host text NOT NULL,
+  port integer NOT NULL,
+  heartbeat_timeout_ms integer NOT NULL,
+  registered_at timestamp(3) with time zone DEFAULT clock_timestamp() NOT NULL,
+  last_heartbeat_time timestamp(3) with time zone DEFAULT clock_timestamp() NOT NULL,
+  CONSTRAINT scheduler_coordinator_heartbeat_timeout_ms_check CHECK ((heartbeat_timeout_ms > 0)),
+  CONSTRAINT scheduler_coordinator_pkey PRIMARY KEY (coordinator_id),
+  CONSTRAINT scheduler_coordinator_port_check CHECK (((port >= 1) AND (port <= 65535)))
+) WITH (fillfactor=50);
+
+CREATE TABLE tallyman.scheduler_leader_lease (
+  name text NOT NULL,
+  epoch bigint DEFAULT 0 NOT NULL,
+  holder uuid,
+  coordinator_id text,
+  host text,
+  port integer,
+  elected_at timestamp(3) with time zone,
+  expires_at timestamp(3) with time zone DEFAULT '-infinity'::timestamp with time zone NOT NULL,
+  CONSTRAINT scheduler_leader_lease_pkey PRIMARY KEY (name)
+);
+
+CREATE TABLE tallyman.scheduler_segment (
+  segment_id integer NOT NULL,
+  status text DEFAULT 'AVAILABLE'::text NOT NULL,
+  worker_id text,
+  epoch bigint DEFAULT 0 NOT NULL,
+  leader_epoch bigint DEFAULT 0 NOT NULL,
+  assigned_at timestamp(3) with time zone,
+  revoke_deadline timestamp(3) with time zone,
+  CONSTRAINT scheduler_segment_check CHECK (((status = 'AVAILABLE'::text) = (worker_id IS NULL))),
+  CONSTRAINT scheduler_segment_check1 CHECK (((status = 'AVAILABLE'::text) = (assigned_at IS NULL))),
+  CONSTRAINT scheduler_segment_check2 CHECK (((status = 'REVOKING'::text) = (revoke_deadline IS NOT NULL))),
+  CONSTRAINT scheduler_segment_pkey PRIMARY KEY (segment_id),
+  CONSTRAINT scheduler_segment_segment_id_check CHECK ((segment_id >= 0)),
+  CONSTRAINT scheduler_segment_status_check CHECK ((status = ANY (ARRAY['AVAILABLE'::text, 'ASSIGNED'::text, 'REVOKING'::text])))
+) WITH (fillfactor=50);
+
+CREATE TABLE tallyman.scheduler_settings (
+  is_only_row boolean DEFAULT true NOT NULL,
+  segment_count integer DEFAULT 100 NOT NULL,
+  epoch_floor bigint DEFAULT 0 NOT NULL,
+  CONSTRAINT scheduler_settings_is_only_row_check CHECK (is_only_row),
+  CONSTRAINT scheduler_settings_pkey PRIMARY KEY (is_only_row),
+  CONSTRAINT scheduler_settings_segment_count_check CHECK (((segment_count >= 1) AND (segment_count <= 1024)))
+);
+
+CREATE TABLE tallyman.scheduler_worker (
+  worker_id text NOT NULL,
+  boot_id uuid,
+  status text NOT NULL,
+  is_draining boolean DEFAULT false NOT NULL,
+  cap integer,
+  heartbeat_timeout_ms integer NOT NULL,
+  registered_at timestamp(3) with time zone DEFAULT clock_timestamp() NOT NULL,
+  last_heartbeat_time timestamp(3) with time zone DEFAULT clock_timestamp() NOT NULL,
+  CONSTRAINT scheduler_worker_cap_check CHECK ((cap >= 0)),
+  CONSTRAINT scheduler_worker_heartbeat_timeout_ms_check CHECK ((heartbeat_timeout_ms > 0)),
+  CONSTRAINT scheduler_worker_pkey PRIMARY KEY (worker_id),
+  CONSTRAINT scheduler_worker_status_check CHECK ((status = ANY (ARRAY['ONLINE'::text, 'DRAINING'::text, 'UNHEALTHY'::text, 'OFFLINE'::text])))
+) WITH (fillfactor=50);
+
 CREATE TABLE tallyman.simulation_run (
   run_id text NOT NULL,
   schema_name text NOT NULL,
@@ -517,6 +582,102 @@ BEGIN
     done := tallyman.command_bus_count(batch_ids, completed, failed, canceled, troubleshooting);
   END IF;
   RETURN QUERY SELECT coalesce(ids, '{}'), done;
+END $function$;
+
+CREATE OR REPLACE FUNCTION tallyman.scheduler_assign(p_holder uuid, p_leader_epoch bigint, p_worker_id text, p_desired integer, p_revoke_ms integer)
+ RETURNS text
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  worker record;
+  held int;
+BEGIN
+  PERFORM FROM tallyman.scheduler_leader_lease l
+  WHERE l.name = 'coordinator' AND l.holder = p_holder AND l.epoch = p_leader_epoch FOR SHARE;
+  IF NOT FOUND THEN RETURN 'NOT_LEADER'; END IF;
+  SELECT w.cap, w.status INTO worker FROM tallyman.scheduler_worker w WHERE w.worker_id = p_worker_id
+  FOR NO KEY UPDATE;
+  IF NOT FOUND THEN RETURN 'UNKNOWN_WORKER'; END IF;
+  IF worker.status <> 'ONLINE' THEN RETURN worker.status; END IF;
+  IF worker.cap = p_desired THEN RETURN 'UNCHANGED'; END IF;
+  UPDATE tallyman.scheduler_worker w SET cap = p_desired WHERE w.worker_id = p_worker_id;
+  SELECT count(*) INTO held FROM tallyman.scheduler_segment s WHERE s.worker_id = p_worker_id;
+  UPDATE tallyman.scheduler_segment s
+  SET status = 'ASSIGNED', worker_id = p_worker_id, assigned_at = clock_timestamp(), epoch = s.epoch + 1,
+      leader_epoch = p_leader_epoch
+  WHERE s.segment_id IN (
+    SELECT a.segment_id FROM tallyman.scheduler_segment a WHERE a.status = 'AVAILABLE'
+    ORDER BY a.segment_id LIMIT greatest(0, p_desired - held) FOR NO KEY UPDATE SKIP LOCKED);
+  UPDATE tallyman.scheduler_segment s
+  SET status = 'REVOKING', revoke_deadline = clock_timestamp() + p_revoke_ms * interval '1 millisecond',
+      leader_epoch = p_leader_epoch
+  WHERE s.segment_id IN (
+    SELECT a.segment_id FROM tallyman.scheduler_segment a WHERE a.worker_id = p_worker_id AND a.status = 'ASSIGNED'
+    ORDER BY a.segment_id OFFSET p_desired FOR NO KEY UPDATE);
+  RETURN 'CHANGED';
+END $function$;
+
+CREATE OR REPLACE FUNCTION tallyman.scheduler_free_segments(p_worker_id text)
+ RETURNS integer[]
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  freed int[];
+BEGIN
+  PERFORM FROM tallyman.scheduler_segment s WHERE s.worker_id = p_worker_id ORDER BY s.segment_id FOR NO KEY UPDATE;
+  WITH s AS (
+    UPDATE tallyman.scheduler_segment s
+    SET status = 'AVAILABLE', worker_id = NULL, assigned_at = NULL, revoke_deadline = NULL, epoch = s.epoch + 1
+    WHERE s.worker_id = p_worker_id RETURNING s.segment_id
+  )
+  SELECT coalesce(array_agg(s.segment_id ORDER BY s.segment_id), '{}') INTO freed FROM s;
+  RETURN freed;
+END $function$;
+
+CREATE OR REPLACE FUNCTION tallyman.scheduler_register_worker(p_worker_id text, p_boot_id uuid, p_keeps_cap boolean, p_cap integer, p_timeout_ms integer)
+ RETURNS boolean
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  known record;
+BEGIN
+  LOOP
+    INSERT INTO tallyman.scheduler_worker (worker_id, boot_id, status, cap, heartbeat_timeout_ms)
+    VALUES (p_worker_id, p_boot_id, 'ONLINE', CASE WHEN p_keeps_cap THEN 0 ELSE p_cap END, p_timeout_ms)
+    ON CONFLICT (worker_id) DO NOTHING;
+    IF FOUND THEN RETURN true; END IF;
+    SELECT w.boot_id, w.status INTO known FROM tallyman.scheduler_worker w WHERE w.worker_id = p_worker_id
+    FOR NO KEY UPDATE;
+    EXIT WHEN FOUND;
+  END LOOP;
+  IF p_boot_id IS NULL AND known.boot_id IS NOT NULL AND known.status <> 'OFFLINE' THEN RETURN false; END IF;
+  UPDATE tallyman.scheduler_worker w
+  SET boot_id = p_boot_id, status = 'ONLINE', is_draining = false, heartbeat_timeout_ms = p_timeout_ms,
+      cap = CASE WHEN p_keeps_cap THEN w.cap ELSE p_cap END, last_heartbeat_time = clock_timestamp()
+  WHERE w.worker_id = p_worker_id;
+  IF known.boot_id IS DISTINCT FROM p_boot_id THEN
+    PERFORM FROM tallyman.scheduler_segment s WHERE s.worker_id = p_worker_id ORDER BY s.segment_id FOR NO KEY UPDATE;
+    UPDATE tallyman.scheduler_segment s
+    SET epoch = s.epoch + 1, revoke_deadline = NULL,
+        status = CASE WHEN s.status = 'REVOKING' THEN 'AVAILABLE' ELSE s.status END,
+        worker_id = CASE WHEN s.status = 'REVOKING' THEN NULL ELSE s.worker_id END,
+        assigned_at = CASE WHEN s.status = 'REVOKING' THEN NULL ELSE s.assigned_at END
+    WHERE s.worker_id = p_worker_id;
+  END IF;
+  RETURN true;
+END $function$;
+
+CREATE OR REPLACE FUNCTION tallyman.scheduler_release_all(p_worker_id text, p_boot_id uuid, p_leaves boolean)
+ RETURNS integer[]
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  UPDATE tallyman.scheduler_worker w
+  SET cap = 0, status = CASE WHEN p_leaves THEN 'OFFLINE' ELSE w.status END,
+      is_draining = w.is_draining AND NOT p_leaves, boot_id = CASE WHEN p_leaves THEN NULL ELSE w.boot_id END
+  WHERE w.worker_id = p_worker_id AND (p_boot_id IS NULL OR w.boot_id = p_boot_id);
+  IF NOT FOUND THEN RETURN NULL; END IF;
+  RETURN tallyman.scheduler_free_segments(p_worker_id);
 END $function$;
 
 -- The schema of each simulation run.

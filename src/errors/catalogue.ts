@@ -388,6 +388,24 @@ export const errorCatalogue = {
     meaning: "A business rule refused the command; it ended as FAILED and its sender was told.",
     remedy: "The reply carries the reason.",
   },
+  SCHEDULER_WORKER_NOT_FOUND: {
+    status: 404,
+    exit: exitCodes.notFound,
+    meaning: "No scheduler worker is registered under this id.",
+    remedy: "Register it first; `tallyman workers` lists those that are.",
+  },
+  SCHEDULER_WORKER_REPLACED: {
+    status: 409,
+    exit: exitCodes.error,
+    meaning: "Another process has registered under the worker's id since, or the worker has left.",
+    remedy: "Stop the earlier process; give each worker an id of its own.",
+  },
+  SCHEDULER_WORKER_ID_TAKEN: {
+    status: 409,
+    exit: exitCodes.error,
+    meaning: "A process works under this id, and the caller did not say that it is that process.",
+    remedy: "Choose another id, or wait until that worker has left.",
+  },
 } as const satisfies Record<string, CatalogueEntry>;
 
 /** A stable error code; see {@link errorCatalogue}. */
