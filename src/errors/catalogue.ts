@@ -406,6 +406,24 @@ export const errorCatalogue = {
     meaning: "A process works under this id, and the caller did not say that it is that process.",
     remedy: "Choose another id, or wait until that worker has left.",
   },
+  JOB_INVALID: {
+    status: 400,
+    exit: exitCodes.usage,
+    meaning: "A job's schedule, payload or setting is wrong; nothing was stored.",
+    remedy: "The message names the field and what it accepts.",
+  },
+  JOB_EXISTS: {
+    status: 409,
+    exit: exitCodes.error,
+    meaning: "A job with this key exists already; nothing was stored.",
+    remedy: "Choose another key, or update or remove the job that has it.",
+  },
+  JOB_NOT_FOUND: {
+    status: 404,
+    exit: exitCodes.notFound,
+    meaning: "No job has this key.",
+    remedy: "`tallyman job list` shows those that exist.",
+  },
 } as const satisfies Record<string, CatalogueEntry>;
 
 /** A stable error code; see {@link errorCatalogue}. */

@@ -158,6 +158,13 @@ const rows = {
     stem: "release_gap_pending_latency",
     what: "release a gap",
   }),
+  jobs_fired: counter("jobs_fired", "Fires of jobs that put a command or batch on the bus."),
+  jobs_missed: counter("jobs_missed", "Ranges of times at which jobs did not fire, recorded as missed."),
+  jobs_overlapped: counter("jobs_overlapped", "Fires left out because the one before had not ended."),
+  jobs_parked: counter("jobs_parked", "Jobs parked because their fire failed."),
+  fires_stale: counter("fires_stale", "Fires refused: the job or its segment had changed meanwhile."),
+  segments_held: gauge("segments_held", "Segments that a scheduler worker works on."),
+  ...latency({ base: "fire_lag", stem: "fire_lag", what: "fire a job after its time had come" }),
   ...latency({ base: "handler_latency", stem: "handler_latency", what: "run a command's handler" }),
   ...latency({ base: "write_batch_latency", stem: "write_batch_latency", what: "write a batch file" }),
   ...latency({

@@ -24,6 +24,9 @@ export const operationalErrorCodes = {
   TOPIC_SEND_FAILED: "Messages could not be sent to a topic.",
   TOPIC_CLAIM_FAILED: "A topic could not be asked for messages.",
   TOPIC_ACK_FAILED: "Messages could not be acknowledged, for another reason than that they are stale.",
+  FIRE_JOB_FAILED: "A job could not be fired and was parked.",
+  SCAN_JOBS_FAILED: "A scheduler worker could not read or fire due jobs.",
+  HEARTBEAT_FAILED: "A heartbeat was not answered.",
   CONNECT_FAILED: "No connection of the pool could be had.",
   COLLECT_FAILED: "A component threw while its metrics were read.",
 } as const;

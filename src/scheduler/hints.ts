@@ -1,4 +1,4 @@
-import type { Database } from "../database/index.ts";
+import type { Database, Transaction } from "../database/index.ts";
 import { logger } from "../runtime/index.ts";
 import { notify } from "./sql/hint.ts";
 
@@ -15,12 +15,19 @@ export interface SchedulerChannels {
   readonly fleet: string;
   /** Segments were assigned or revoked: workers send a heartbeat. */
   readonly segments: string;
+  /** Jobs were created or changed: workers look for what is due. */
+  readonly jobs: string;
 }
 
 /** The channels of a database; subscribe with `database.listener`. A hint that is lost costs a poll interval. */
 export function schedulerChannels(database: Database): SchedulerChannels {
   const prefix = `${database.names.schema.slice(0, schemaLettersMax)}_scheduler`;
-  return { leadership: `${prefix}_leadership`, fleet: `${prefix}_fleet`, segments: `${prefix}_segments` };
+  return {
+    leadership: `${prefix}_leadership`,
+    fleet: `${prefix}_fleet`,
+    segments: `${prefix}_segments`,
+    jobs: `${prefix}_jobs`,
+  };
 }
 
 /** Sends a hint after the change that it is about has committed; never fails. */
@@ -28,4 +35,13 @@ export async function hint(database: Database, channel: keyof SchedulerChannels)
   await notify(database, schedulerChannels(database)[channel]).catch((error) =>
     log.debug("A hint was not sent; pollers find out by themselves", { channel, reason: String(error) }),
   );
+}
+
+/** Sends a hint with a caller's transaction: when that commits, and only then. */
+export function hintInside(
+  database: Database,
+  tx: Transaction,
+  channel: keyof SchedulerChannels,
+): Promise<void> {
+  return notify(tx, schedulerChannels(database)[channel]);
 }

@@ -88,8 +88,7 @@ export function nextTimes(times: Times, afterMs: number, count: number): number[
 }
 
 /** A job as its next fire is decided from. */
-export interface Plannable {
-  readonly times: Times;
+export interface Plannable extends Times {
   /** The time that comes next. */
   readonly nextFireMs: number;
   readonly misfirePolicy: MisfirePolicy;
@@ -128,19 +127,19 @@ export function planFire(job: Plannable, nowMs: number): FirePlan {
 }
 
 function planEach(job: Plannable, nowMs: number): FirePlan {
-  const { times, nextFireMs, misfirePolicy, misfireGraceMs, catchUpWindowMs } = job;
+  const { nextFireMs, misfirePolicy, misfireGraceMs, catchUpWindowMs } = job;
   const oldestMs = nowMs - (misfirePolicy === "SKIP" ? misfireGraceMs : catchUpWindowMs) - job.jitterMs;
-  if (nextFireMs >= oldestMs) return plan(job, nextFireMs, null, nextAfter(times, nextFireMs));
-  return missedUntil(job, nextAfter(times, Math.max(nextFireMs, oldestMs - 1)));
+  if (nextFireMs >= oldestMs) return plan(job, nextFireMs, null, nextAfter(job, nextFireMs));
+  return missedUntil(job, nextAfter(job, Math.max(nextFireMs, oldestMs - 1)));
 }
 
 function planLatest(job: Plannable, nowMs: number): FirePlan {
-  const { times, nextFireMs, catchUpWindowMs, jitterMs } = job;
-  const following = nextAfter(times, nextFireMs);
+  const { nextFireMs, catchUpWindowMs, jitterMs } = job;
+  const following = nextAfter(job, nextFireMs);
   const passedMs = nowMs - jitterMs;
   const isLatest = following === null || following > passedMs;
-  const latest = isLatest ? nextFireMs : Math.max(nextFireMs, lastUntil(times, passedMs) ?? nextFireMs);
-  const next = latest === nextFireMs ? following : nextAfter(times, latest);
+  const latest = isLatest ? nextFireMs : Math.max(nextFireMs, lastUntil(job, passedMs) ?? nextFireMs);
+  const next = latest === nextFireMs ? following : nextAfter(job, latest);
   if (latest < nowMs - catchUpWindowMs - jitterMs) return missedUntil(job, next, latest);
   return plan(job, latest, latest > nextFireMs ? latest : null, next);
 }
@@ -159,7 +158,10 @@ function plan(
 }
 
 /** The delay of one fire, from 0 to the job's jitter: the same whoever computes it, and whenever. */
-export function jitterOf({ jitterMs, jobKey }: Pick<Plannable, "jitterMs" | "jobKey">, fireMs: number): number {
+export function jitterOf(
+  { jitterMs, jobKey }: Pick<Plannable, "jitterMs" | "jobKey">,
+  fireMs: number,
+): number {
   if (jitterMs === 0) return 0;
   return Math.floor(hashFraction(`${jobKey}@${fireMs}`) * (jitterMs + 1));
 }
