@@ -24,6 +24,8 @@ export const operationalErrorCodes = {
   TOPIC_SEND_FAILED: "Messages could not be sent to a topic.",
   TOPIC_CLAIM_FAILED: "A topic could not be asked for messages.",
   TOPIC_ACK_FAILED: "Messages could not be acknowledged, for another reason than that they are stale.",
+  ELECTION_FAILED: "A coordinator could not reach the database to campaign, renew or report.",
+  LEADER_ROUND_FAILED: "A round of the leader over the fleet failed.",
   CONNECT_FAILED: "No connection of the pool could be had.",
   COLLECT_FAILED: "A component threw while its metrics were read.",
 } as const;
