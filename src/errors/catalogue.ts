@@ -388,6 +388,24 @@ export const errorCatalogue = {
     meaning: "A business rule refused the command; it ended as FAILED and its sender was told.",
     remedy: "The reply carries the reason.",
   },
+  SCHEDULER_NO_LEADER: {
+    status: 503,
+    exit: exitCodes.error,
+    meaning: "No coordinator leads at the moment, or the one that does can't be reached.",
+    remedy: "Start one with `tallyman coordinator`, or ask again when the next one is elected.",
+  },
+  SCHEDULER_COORDINATOR_NOT_FOUND: {
+    status: 404,
+    exit: exitCodes.notFound,
+    meaning: "No coordinator is registered under this id.",
+    remedy: "Register it first; `tallyman leader` lists those that are.",
+  },
+  SCHEDULER_COORDINATOR_REPLACED: {
+    status: 409,
+    exit: exitCodes.error,
+    meaning: "Another process is registered under the coordinator's id.",
+    remedy: "Give each coordinator an id of its own.",
+  },
   SCHEDULER_WORKER_NOT_FOUND: {
     status: 404,
     exit: exitCodes.notFound,

@@ -145,6 +145,16 @@ const rows = {
   files_listed: counter("batch_files_listed", "Batch files returned by listings."),
   corrupt_files: counter("corrupt_files", "Reads that met a damaged file."),
 
+  is_leader: gauge("scheduler_is_leader", "1 while this coordinator leads, else 0."),
+  leader_epoch: gauge("scheduler_leader_epoch", "The latest term that this coordinator led in."),
+  elections_won: counter("scheduler_elections_won", "Elections that this coordinator won."),
+  segments_assigned: counter("scheduler_segments_assigned", "Segments that this leader gave to workers."),
+  segments_revoked: counter("scheduler_segments_revoked", "Segments that this leader asked back."),
+  segments_taken_back: counter(
+    "scheduler_segments_taken_back",
+    "Segments that this leader took from silent workers, or that were not given back in time.",
+  ),
+
   error_count: gauge("recent_errors", "Entries in the component's bounded error list."),
 
   ...latency({ base: "try_claim_latency", ...claim }),

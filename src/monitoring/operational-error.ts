@@ -27,6 +27,8 @@ export const operationalErrorCodes = {
   FIRE_JOB_FAILED: "A job could not be fired and was parked.",
   SCAN_JOBS_FAILED: "A scheduler worker could not read or fire due jobs.",
   HEARTBEAT_FAILED: "A heartbeat was not answered.",
+  ELECTION_FAILED: "A coordinator could not reach the database to campaign, renew or report.",
+  LEADER_ROUND_FAILED: "A round of the leader over the fleet failed.",
   CONNECT_FAILED: "No connection of the pool could be had.",
   COLLECT_FAILED: "A component threw while its metrics were read.",
 } as const;

@@ -26,3 +26,20 @@ export function workerIdTaken(workerId: string): TallymanError {
     { details: { workerId } },
   );
 }
+
+/** Nobody leads. */
+export function noLeader(): TallymanError {
+  return new TallymanError(
+    "SCHEDULER_NO_LEADER",
+    "No coordinator leads at the moment. Start one with 'tallyman coordinator', or ask again in a moment.",
+  );
+}
+
+/** Another process runs under this coordinator's id. */
+export function coordinatorReplaced(coordinatorId: string): TallymanError {
+  return new TallymanError(
+    "SCHEDULER_COORDINATOR_REPLACED",
+    `Another process runs as coordinator '${coordinatorId}': this one stops. Give each an id of its own.`,
+    { details: { coordinatorId } },
+  );
+}
