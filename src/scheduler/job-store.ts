@@ -99,7 +99,7 @@ export class JobStore {
     definition: GivenOptions<JobDefinition>,
     { tx }: TransactionOption = {},
   ): Promise<JobInfo> {
-    await this.createMany([{ key, ...definition }], tx ? { tx } : {});
+    await this.createMany([{ ...definition, key }], tx ? { tx } : {});
     const stored = await selectJob(tx ? this.#database.join(tx) : this.#database, key);
     if (!stored) throw jobNotFound(key);
     return infoOf(stored);
