@@ -137,6 +137,21 @@ it("compare: the same decision carried out twice at once fires once", async () =
   expect(await accountForFires(t.database)).toBe(1);
 });
 
+it("compare: a decision that was carried out before can't set the next time back", async () => {
+  await using t = await setup();
+  const { jobs, segmentId, grants, fires } = await dueJob(t);
+  await fireJobs(t.database, "w1", grants, fires);
+  const afterFirst = await jobs.get("k");
+  await t.database.query("UPDATE tallyman.scheduler_job_state SET due_at = clock_timestamp()");
+  const [job] = await selectDueJobs(t.database, [segmentId], { perSegment: 10, limit: 10 });
+  if (!job) throw new Error("The job is not due.");
+  await fireJobs(t.database, "w1", grants, [fireOf(job)]);
+  const afterSecond = await jobs.get("k");
+  expect(afterSecond?.nextFireAt?.getTime()).toBeGreaterThan(afterFirst?.nextFireAt?.getTime() ?? 0);
+  expect(await fireJobs(t.database, "w1", grants, fires)).toEqual({ ...noFire, lostSegments: [] });
+  expect(await jobs.get("k")).toEqual(afterSecond);
+});
+
 it("fire key: a next time that was set back by hand does not fire again", async () => {
   await using t = await setup();
   const { bus, grants, fires } = await dueJob(t);
