@@ -35,6 +35,7 @@ export { Coordinator } from "./coordinator.ts";
 export type { CoordinatorOptions } from "./coordinator-options.ts";
 export type { Term } from "./coordinator-store.ts";
 export { type CoordinatorAddress, Coordinators } from "./coordinators.ts";
+export { uncoveredSegments } from "./coverage.ts";
 export {
   Fleet,
   type ProcessOption,
@@ -51,9 +52,11 @@ export {
   type SegmentState,
   type WorkerState,
 } from "./rebalance.ts";
+export { Scheduler } from "./scheduler.ts";
 export type { CoordinatorInfo } from "./sql/coordinator.ts";
 export type { LeaderInfo } from "./sql/lease.ts";
 export { lockSegmentCount, segmentCount } from "./sql/segment.ts";
+export { idPatternText } from "./validate-id.ts";
 export type {
   HeartbeatAnswer,
   SegmentGrant,
