@@ -135,6 +135,24 @@ export {
   type ShutdownOptions,
 } from "./runtime/index.ts";
 export {
+  type JobChanges,
+  type JobCommand,
+  type JobDefinition,
+  type JobFire,
+  type JobHistoryOptions,
+  type JobInfo,
+  type JobListOptions,
+  type JobRun,
+  type JobStatus,
+  JobStore,
+  jobCommandsMax,
+  type MisfirePolicy,
+  type OverlapPolicy,
+  type Schedule,
+  SchedulerWorker,
+  type SchedulerWorkerOptions,
+} from "./scheduler/index.ts";
+export {
   type BatchFile,
   type BatchFileName,
   type BatchFilePage,

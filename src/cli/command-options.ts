@@ -33,7 +33,10 @@ export function parseDuration(option: string, text: string): number {
   const [, amount = "", unit = ""] = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(text.trim()) ?? [];
   const ms = Math.round(Number(amount) * (unitMs[unit as keyof typeof unitMs] ?? Number.NaN));
   if (amount !== "" && Number.isSafeInteger(ms)) return ms;
-  throw new TallymanError("USAGE", `${option} must be a duration such as 500ms, 30s, 5m, 2h or 1d, but is '${text}'.`);
+  throw new TallymanError(
+    "USAGE",
+    `${option} must be a duration such as 500ms, 30s, 5m, 2h or 1d, but is '${text}'.`,
+  );
 }
 
 /** Milliseconds as people write them, in the largest unit that fits. */
@@ -47,7 +50,10 @@ export function formatDuration(ms: number): string {
 export function parseTime(option: string, text: string): Date {
   const time = new Date(text);
   if (!Number.isNaN(time.getTime()) && /^\d{4}-\d\d-\d\d/.test(text)) return time;
-  throw new TallymanError("USAGE", `${option} must be a time such as 2030-01-01T09:00:00Z, but is '${text}'.`);
+  throw new TallymanError(
+    "USAGE",
+    `${option} must be a time such as 2030-01-01T09:00:00Z, but is '${text}'.`,
+  );
 }
 
 /** Who acts, for the audit: the one named, or the user of this machine. */

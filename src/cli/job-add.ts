@@ -44,21 +44,33 @@ export function jobAddCommand(): Command {
     .argument("<key>", "a name of its own")
     .option("--at <time>", "fire once, at this time (ISO 8601)")
     .option("--every <duration>", "fire every so often: 500ms, 30s, 5m, 2h, 1d")
-    .option("--cron <pattern>", "fire by a cron pattern: '30 2 * * *', with seconds '0 30 2 * * *', or @daily")
+    .option(
+      "--cron <pattern>",
+      "fire by a cron pattern: '30 2 * * *', with seconds '0 30 2 * * *', or @daily",
+    )
     .option("--zone <name>", "IANA time zone of the pattern (default: UTC)")
     .option("--domain <name>", "domain of its commands", defaultDomain)
     .option("--type <type>", "command type: each fire sends one command")
     .option("--data <json>", "the command's data (default: {})")
-    .option("--batch-file <path>", "each fire sends this file as a batch: one JSON command per line, 1,000 at most")
+    .option(
+      "--batch-file <path>",
+      "each fire sends this file as a batch: one JSON command per line, 1,000 at most",
+    )
     .option("--batch-name <text>", "a name for its batches")
     .option("--start <time>", "no fire before; the zero of --every (default: now)")
     .option("--end <time>", "no fire from then on")
     .option("--max-fires <n>", "end after so many fires")
     .option("--jitter <duration>", "delay each fire by up to this, to spread load")
-    .option("--misfire <policy>", "times that nobody could fire: skip, once (the latest) or all (default: once)")
+    .option(
+      "--misfire <policy>",
+      "times that nobody could fire: skip, once (the latest) or all (default: once)",
+    )
     .option("--grace <duration>", "with --misfire skip: how late a fire may be (default: 10s)")
     .option("--catch-up <duration>", "with once and all: older times don't fire any more (default: 7d)")
-    .option("--overlap <policy>", "allow, or skip a fire while the last one's work has not ended (default: allow)")
+    .option(
+      "--overlap <policy>",
+      "allow, or skip a fire while the last one's work has not ended (default: allow)",
+    )
     .option("--fire-field <name>", "field of the data that gets { jobKey, fireTime }")
     .option("--disabled", "keep it, but don't fire it yet")
     .addHelpText("after", examples)
@@ -122,5 +134,8 @@ function chosen<Value>(
   if (given === undefined) return undefined;
   const value = known[given.toLowerCase()];
   if (value !== undefined) return value;
-  throw new TallymanError("USAGE", `${option} must be one of ${Object.keys(known).join(", ")}, but is '${given}'.`);
+  throw new TallymanError(
+    "USAGE",
+    `${option} must be one of ${Object.keys(known).join(", ")}, but is '${given}'.`,
+  );
 }

@@ -19,7 +19,10 @@ export function jobShowCommand(): Command {
     .option("--next <n>", "next times, up to 1000", "5")
     .option("--history <n>", "latest fires, up to 1000", "10")
     .option("--cursor <text>", "go on with the history after this fire, as --json shows it")
-    .addHelpText("after", "\nExamples:\n  $ tallyman job show nightly\n  $ tallyman job show nightly --next 50 --json | jq -r '.nextFireTimes[]'")
+    .addHelpText(
+      "after",
+      "\nExamples:\n  $ tallyman job show nightly\n  $ tallyman job show nightly --next 50 --json | jq -r '.nextFireTimes[]'",
+    )
     .action(async (key: string, _options: Options, command: Command) => {
       const options = command.optsWithGlobals<Options>();
       const shown = await withTallyman(options, ({ scheduler }) => look(scheduler.jobs, key, options));
@@ -36,7 +39,8 @@ interface Shown {
 
 async function look(jobs: JobStore, key: string, { next, history, cursor }: Options): Promise<Shown> {
   const job = await jobs.get(key);
-  if (!job) throw new TallymanError("JOB_NOT_FOUND", `There is no job '${key}'. 'tallyman job list' shows all.`);
+  if (!job)
+    throw new TallymanError("JOB_NOT_FOUND", `There is no job '${key}'. 'tallyman job list' shows all.`);
   return {
     job,
     commands: await jobs.payload(key),
@@ -74,7 +78,10 @@ export function describeJob(job: JobInfo): string {
   ].join("");
   return alignColumns([
     ["job", job.key],
-    ["status", job.errorMessage === null ? job.status : `${job.status}: ${job.errorMessage} [${job.errorCode}]`],
+    [
+      "status",
+      job.errorMessage === null ? job.status : `${job.status}: ${job.errorMessage} [${job.errorCode}]`,
+    ],
     ["schedule", `${describeSchedule(job.schedule)}${limits}`],
     ["fires", `${what} in domain '${domain}'; ${fireCount} so far`],
     ["policies", `misfire ${misfirePolicy}, overlap ${overlapPolicy}`],

@@ -19,8 +19,10 @@ export function jobCommand(): Command {
       ),
     )
     .addCommand(
-      actionCommand("resume", "let a paused or parked job fire again; its misfire policy says what it catches up", (jobs, key) =>
-        jobs.resume(key).then(() => ({ key, text: `Resumed ${key}.` })),
+      actionCommand(
+        "resume",
+        "let a paused or parked job fire again; its misfire policy says what it catches up",
+        (jobs, key) => jobs.resume(key).then(() => ({ key, text: `Resumed ${key}.` })),
       ),
     )
     .addCommand(
@@ -48,7 +50,10 @@ function listCommand(): Command {
     .option("--status <status>", "SCHEDULED, PAUSED, DISABLED, PARKED or FINISHED")
     .option("--limit <n>", "jobs at most, up to 1000", "20")
     .option("--cursor <key>", "go on after this job")
-    .addHelpText("after", "\nExamples:\n  $ tallyman job list\n  $ tallyman job list --status PARKED --json | jq -r '.[].errorMessage'")
+    .addHelpText(
+      "after",
+      "\nExamples:\n  $ tallyman job list\n  $ tallyman job list --status PARKED --json | jq -r '.[].errorMessage'",
+    )
     .action(async (_options: ListOptions, command: Command) => {
       const options = command.optsWithGlobals<ListOptions>();
       const { status, cursor } = options;

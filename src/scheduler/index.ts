@@ -35,6 +35,7 @@ export { Coordinator } from "./coordinator.ts";
 export type { CoordinatorOptions } from "./coordinator-options.ts";
 export type { Term } from "./coordinator-store.ts";
 export { type CoordinatorAddress, Coordinators } from "./coordinators.ts";
+export { uncoveredSegments } from "./coverage.ts";
 export {
   Fleet,
   type ProcessOption,
@@ -63,11 +64,13 @@ export {
   type WorkerState,
 } from "./rebalance.ts";
 export type { MisfirePolicy, Schedule } from "./schedule.ts";
+export { Scheduler } from "./scheduler.ts";
 export { SchedulerWorker } from "./scheduler-worker.ts";
 export type { SchedulerWorkerOptions } from "./scheduler-worker-options.ts";
 export type { CoordinatorInfo } from "./sql/coordinator.ts";
 export type { LeaderInfo } from "./sql/lease.ts";
 export { lockSegmentCount, segmentCount } from "./sql/segment.ts";
+export { idPatternText } from "./validate-id.ts";
 export type {
   HeartbeatAnswer,
   SegmentGrant,

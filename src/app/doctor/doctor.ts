@@ -7,6 +7,7 @@ import { checkDatabase } from "./check-database.ts";
 import { checkDisk } from "./check-disk.ts";
 import { checkMigrations } from "./check-migrations.ts";
 import { checkNode } from "./check-node.ts";
+import { checkLeader, checkSchedulerWorkers, checkSegments } from "./check-scheduler.ts";
 import { type Finding, failure } from "./finding.ts";
 
 type Check = (tallyman: Tallyman) => Promise<Finding> | Finding;
@@ -22,6 +23,9 @@ const checks: readonly (readonly [string, Check])[] = [
   ["commands", checkCommands],
   ["command tables", checkCommandTables],
   ["batch counters", checkBatchCounters],
+  ["scheduler leader", checkLeader],
+  ["scheduler workers", checkSchedulerWorkers],
+  ["segments", checkSegments],
 ];
 
 /** What {@link doctor} found. */
