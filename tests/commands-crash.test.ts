@@ -1,10 +1,10 @@
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { CommandBus } from "../src/commands/index.ts";
 import { Database, EmbeddedServer, migrate } from "../src/database/index.ts";
 import { sleep } from "../src/runtime/index.ts";
 import { type Child, setup, startChild } from "../src/testing/index.ts";
+import { killPostgres, persist, randomFrom } from "./helpers/chaos.ts";
 
 /** The full size is CRASH_KILLS=200 CRASH_RESTARTS=20 CRASH_COMMANDS=50000; the default is what CI can spare. */
 const kills = Number(process.env.CRASH_KILLS ?? 4);
@@ -14,34 +14,6 @@ const seed = Number(process.env.SEED ?? 7);
 const workers = 3;
 const batchSize = 100;
 const script = new URL("./children/command-worker.child.ts", import.meta.url);
-
-/** A small generator of repeatable numbers in [0, 1). */
-function randomFrom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return state / 2 ** 32;
-  };
-}
-
-async function killPostgres(folder: string): Promise<void> {
-  const [pid = ""] = (await readFile(join(folder, "data", "postmaster.pid"), "utf8").catch(() => "")).split(
-    "\n",
-  );
-  if (pid !== "") process.kill(Number(pid), "SIGQUIT");
-}
-
-/** A query that waits for the server to come back. */
-async function persist<T>(query: () => Promise<T>): Promise<T> {
-  for (;;) {
-    try {
-      return await query();
-    } catch (error) {
-      if ((error as Error).name === "AssertionError") throw error;
-      await sleep(200);
-    }
-  }
-}
 
 it(
   `loses nothing and repeats no effect in ${kills} kills of workers and ${restarts} crashes of PostgreSQL over ${commandCount} commands`,

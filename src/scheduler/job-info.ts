@@ -1,5 +1,5 @@
 import type { GivenOptions } from "../runtime/index.ts";
-import type { JobDefinition, JobInfo } from "./job.ts";
+import type { JobCommand, JobDefinition, JobInfo } from "./job.ts";
 import { nextAfter, type Schedule, type Times } from "./schedule.ts";
 import type { StoredJob } from "./sql/job.ts";
 
@@ -58,6 +58,13 @@ export function definitionOf(job: StoredJob): GivenOptions<JobDefinition> {
     maxFires: job.maxFires ?? undefined,
     fireField: job.fireField ?? undefined,
   };
+}
+
+/** A stored command as it was given. */
+export function commandOf(stored: string): JobCommand {
+  const { command_type: commandType, data, ...more } = JSON.parse(stored);
+  const { reply_to: replyTo, priority, max_attempts: maxAttempts, correlation_id: correlationId } = more;
+  return JSON.parse(JSON.stringify({ commandType, data, replyTo, priority, maxAttempts, correlationId }));
 }
 
 function scheduleOf({ kind, anchorMs, everyMs, cron, timeZone }: StoredJob): Schedule {

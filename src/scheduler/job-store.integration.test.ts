@@ -28,7 +28,7 @@ describe("JobStore", () => {
     expect(job.segmentId).toBeGreaterThanOrEqual(0);
     expect(job.segmentId).toBeLessThan(100);
     expect(job.nextFireAt?.getTime()).toBeGreaterThan(Date.now());
-    expect(await jobs.payload("nightly")).toEqual([{ command_type: "T", data: { n: 1 } }]);
+    expect(await jobs.payload("nightly")).toEqual([{ commandType: "T", data: { n: 1 } }]);
     expect(await jobs.get("nobody")).toBeNull();
   });
 
@@ -147,7 +147,7 @@ describe("JobStore", () => {
       maxFires: null,
       endAt: null,
     });
-    expect(await jobs.payload("k")).toEqual([{ command_type: "T", data: { n: 1 } }]);
+    expect(await jobs.payload("k")).toEqual([{ commandType: "T", data: { n: 1 } }]);
     const future = new Date(Date.now() + 5 * 86_400_000);
     await t.database.query("UPDATE tallyman.scheduler_job_state SET last_fire_at = $1", [future]);
     const changed = await jobs.update("k", { schedule: { everyMs: 1_000 } });

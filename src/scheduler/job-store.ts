@@ -9,7 +9,7 @@ import {
 import { TallymanError } from "../errors/index.ts";
 import { type GivenOptions, oneOf, resolveOptions, wholeNumber } from "../runtime/index.ts";
 import { hint, hintInside } from "./hints.ts";
-import type { JobChanges, JobDefinition, JobFire, JobInfo, JobStatus } from "./job.ts";
+import type { JobChanges, JobCommand, JobDefinition, JobFire, JobInfo, JobStatus } from "./job.ts";
 import {
   invalidJob,
   type Payload,
@@ -19,7 +19,7 @@ import {
   resolveDefinition,
   timesOf,
 } from "./job-definition.ts";
-import { definitionOf, firstTime, infoOf } from "./job-info.ts";
+import { commandOf, definitionOf, firstTime, infoOf } from "./job-info.ts";
 import { jitterOf, nextAfter, nextTimes, type Times } from "./schedule.ts";
 import { selectFires } from "./sql/fire-history.ts";
 import {
@@ -204,13 +204,13 @@ export class JobStore {
   }
 
   /**
-   * What each fire of a job sends: commands as JSON has them, without ids.
+   * What each fire of a job sends.
    *
    * @throws TallymanError JOB_NOT_FOUND
    */
-  async payload(key: string): Promise<readonly Readonly<Record<string, unknown>>[]> {
+  async payload(key: string): Promise<readonly JobCommand[]> {
     const { commands } = await this.#stored(key);
-    return (commands ?? []).map((command) => JSON.parse(command) as Readonly<Record<string, unknown>>);
+    return (commands ?? []).map(commandOf);
   }
 
   /** Jobs in the order of their keys. */

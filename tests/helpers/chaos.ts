@@ -1,0 +1,32 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { sleep } from "../../src/runtime/index.ts";
+
+/** A small generator of repeatable numbers in [0, 1). */
+export function randomFrom(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return state / 2 ** 32;
+  };
+}
+
+/** Ends an embedded PostgreSQL as a crash does: nothing is flushed, every connection breaks. */
+export async function killPostgres(folder: string): Promise<void> {
+  const [pid = ""] = (await readFile(join(folder, "data", "postmaster.pid"), "utf8").catch(() => "")).split(
+    "\n",
+  );
+  if (pid !== "") process.kill(Number(pid), "SIGQUIT");
+}
+
+/** A query that waits for the server to come back. */
+export async function persist<T>(query: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await query();
+    } catch (error) {
+      if ((error as Error).name === "AssertionError") throw error;
+      await sleep(200);
+    }
+  }
+}
