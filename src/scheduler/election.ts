@@ -35,6 +35,8 @@ export class Election {
   readonly #options: ElectionOptions;
   readonly #random: () => number;
   #trust: Trust | undefined;
+  /** The last term that we gave back. */
+  #resignedEpoch = 0;
 
   constructor(store: CoordinatorStore, options: ElectionOptions) {
     this.#store = store;
@@ -71,6 +73,7 @@ export class Election {
   async resign(): Promise<boolean> {
     const term = this.#trust?.term;
     if (!term) return false;
+    this.#resignedEpoch = term.epoch;
     this.stepDown(term, "it resigned");
     return this.#answer(this.#store.resign(term));
   }
@@ -87,13 +90,15 @@ export class Election {
     const { holder, pollMs, renewMs, clock } = this.#options;
     const sentMs = clock.monotonicMs();
     const { isMine, epoch, remainingMs } = await this.#answer(this.#store.acquire(this.#options));
-    if (!isMine) return Math.min(pollMs, remainingMs) + this.#random() * bidJitterMs;
-    this.#trustFrom(sentMs, remainingMs, { holder, epoch });
+    if (isMine) this.#trustFrom(sentMs, remainingMs, { holder, epoch });
+    if (!this.#trust) return Math.min(pollMs, remainingMs) + this.#random() * bidJitterMs;
     if (this.term) log.info(`${this.#options.coordinatorId} leads.`, { epoch });
     return renewMs;
   }
 
+  /** A bid or renewal that crosses our resignation brings nothing back. */
   #trustFrom(sentMs: number, leaseMs: number, term: Term): void {
+    if (term.epoch <= this.#resignedEpoch) return;
     this.#trust = { term, untilMs: sentMs + leaseMs - this.#options.leaseMs / 5 };
   }
 

@@ -113,6 +113,9 @@ describe("a leader whose term is over", () => {
       await commit();
       expect(await late).toBeUndefined();
       expect(await write(store, term)).toBeUndefined();
+      // Neither the right epoch alone nor the right process alone will do.
+      expect(await write(store, { holder: x, epoch: 2 })).toBeUndefined();
+      expect(await write(store, { holder: y, epoch: 1 })).toBeUndefined();
       expect(await everything(t.database)).toEqual(before);
     },
   );
