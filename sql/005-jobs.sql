@@ -64,6 +64,8 @@ CREATE TABLE tallyman.scheduler_job_state (
 
 CREATE INDEX idx_job_due ON tallyman.scheduler_job_state (segment_id, due_at) WHERE due_at IS NOT NULL;
 
+CREATE INDEX idx_job_parked ON tallyman.scheduler_job_state (job_id) WHERE parked_at IS NOT NULL;
+
 -- One row for each time that fired, for each run by hand, and for each range of times that did not.
 -- The key is what makes a second fire for the same time impossible. No foreign key: it would cost as
 -- much as the row, and removing a job removes its rows here first.

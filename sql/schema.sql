@@ -324,6 +324,8 @@ CREATE INDEX idx_fire_time ON tallyman.scheduler_fire USING brin (fired_at) WITH
 
 CREATE INDEX idx_job_due ON tallyman.scheduler_job_state USING btree (segment_id, due_at) WHERE (due_at IS NOT NULL);
 
+CREATE INDEX idx_job_parked ON tallyman.scheduler_job_state USING btree (job_id) WHERE (parked_at IS NOT NULL);
+
 CREATE INDEX idx_reply_queue ON tallyman.command_bus_reply USING btree (reply_queue, reply_id);
 
 CREATE INDEX topic_delivery_ready ON tallyman.topic_delivery USING btree (group_id, run_id, message_id) WHERE (state = 'ready'::text);

@@ -139,6 +139,7 @@ export {
   type JobCommand,
   type JobDefinition,
   type JobFire,
+  type JobHealth,
   type JobHistoryOptions,
   type JobInfo,
   type JobListOptions,

@@ -1,5 +1,5 @@
 /**
- * The scheduler's coordination: one leader, every segment owned once.
+ * The scheduler: one leader, every segment owned once, every fire exactly once.
  *
  * **Model.** Coordinators campaign for one lease; the leader looks after a fleet of scheduler workers and gives
  * them segments, the shares of the job store. Everything is in the database: a coordinator's process keeps
@@ -24,7 +24,21 @@
  * **Fairness.** {@link rebalance}: caps are respected, workers below theirs differ by one segment at most, as
  * many segments are owned as caps allow, and as few move as that takes.
  *
- * **Locks.** Lease, then workers, then segments, each in the order of keys.
+ * **Jobs.** A job is a schedule (once, an interval, a cron pattern in a zone) and what each fire puts on the
+ * command bus: a command or a batch. `segment = hash(key) mod segments`. A {@link SchedulerWorker} looks only at its
+ * own segments, decides what is due ({@link planFire}, pure), and fires a bulk in one statement: hold the segments,
+ * advance each job from the time that was seen, record the fire, enqueue.
+ *
+ * ```
+ *   SCHEDULED ── fire, or missed ──► SCHEDULED … ── no time left ──► FINISHED
+ *       │ ▲ pause / resume  ► PAUSED      │ the fire itself fails ► PARKED, with its error; resume or update
+ * ```
+ *
+ * Each time of a schedule before a job's next one has exactly one fire or lies in exactly one missed range; the
+ * next time only grows, whatever clocks do. What a fire puts on the bus is there exactly once; that its handler
+ * runs is the bus's promise, at least once, and (job, fire time) is the key to make it harmless.
+ *
+ * **Locks.** Lease, then workers, then segments, then jobs, each in the order of keys.
  *
  * **Failure.** A leader that dies is replaced when its lease runs out; one that stops resigns. A leader cut off
  * from the database stops by its own monotonic clock. A worker that dies loses its segments at its timeout; one
@@ -68,6 +82,7 @@ export { Scheduler } from "./scheduler.ts";
 export { SchedulerWorker } from "./scheduler-worker.ts";
 export type { SchedulerWorkerOptions } from "./scheduler-worker-options.ts";
 export type { CoordinatorInfo } from "./sql/coordinator.ts";
+export type { JobHealth } from "./sql/job.ts";
 export type { LeaderInfo } from "./sql/lease.ts";
 export { lockSegmentCount, segmentCount } from "./sql/segment.ts";
 export { idPatternText } from "./validate-id.ts";

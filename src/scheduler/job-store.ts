@@ -25,12 +25,14 @@ import { selectFires } from "./sql/fire-history.ts";
 import {
   deleteJob,
   insertJobs,
+  type JobHealth,
   type JobToStore,
   lockJob,
   remapJobs,
   runJob,
   type StoredJob,
   selectJob,
+  selectJobHealth,
   selectJobs,
   setPaused,
   updateJob,
@@ -211,6 +213,11 @@ export class JobStore {
   async payload(key: string): Promise<readonly JobCommand[]> {
     const { commands } = await this.#stored(key);
     return (commands ?? []).map(commandOf);
+  }
+
+  /** How the jobs are doing as a whole: those that are parked, and how far fires are behind. */
+  health(): Promise<JobHealth> {
+    return selectJobHealth(this.#database);
   }
 
   /** Jobs in the order of their keys. */

@@ -5,6 +5,7 @@ import { checkBatchCounters, checkCommands, checkCommandTables } from "./check-c
 import { checkConnections } from "./check-connections.ts";
 import { checkDatabase } from "./check-database.ts";
 import { checkDisk } from "./check-disk.ts";
+import { checkJobs } from "./check-jobs.ts";
 import { checkMigrations } from "./check-migrations.ts";
 import { checkNode } from "./check-node.ts";
 import { checkLeader, checkSchedulerWorkers, checkSegments } from "./check-scheduler.ts";
@@ -26,6 +27,7 @@ const checks: readonly (readonly [string, Check])[] = [
   ["scheduler leader", checkLeader],
   ["scheduler workers", checkSchedulerWorkers],
   ["segments", checkSegments],
+  ["jobs", checkJobs],
 ];
 
 /** What {@link doctor} found. */

@@ -141,6 +141,27 @@ export async function selectJobs(executor: Executor, page: JobPage): Promise<Sto
   return rows.map(numbered);
 }
 
+/** How the job store is doing. */
+export interface JobHealth {
+  /** Jobs whose fire failed, and which wait for somebody to look at them. */
+  readonly parked: number;
+  /** How long the job that is due longest waits by now; null when none is due. */
+  readonly overdueMs: number | null;
+}
+
+/** Figures for `doctor`; reads only small indexes, and the first entry of each segment. */
+export async function selectJobHealth(executor: Executor): Promise<JobHealth> {
+  const { rows } = await executor.query<JobHealth>(
+    `SELECT (SELECT count(*) FROM tallyman.scheduler_job_state WHERE parked_at IS NOT NULL)::integer AS parked,
+            (SELECT date_part('epoch', clock_timestamp() - min(due.due_at)) * 1000
+             FROM tallyman.scheduler_segment g CROSS JOIN LATERAL (
+               SELECT s.due_at FROM tallyman.scheduler_job_state s
+               WHERE s.segment_id = g.segment_id AND s.due_at <= (SELECT clock_timestamp())
+               ORDER BY s.due_at LIMIT 1) due) AS "overdueMs"`,
+  );
+  return rows[0] ?? { parked: 0, overdueMs: null };
+}
+
 /** Stores a job anew; the caller has locked it. A parked job is free again. */
 export async function updateJob(tx: Transaction, jobId: number, job: JobToStore): Promise<void> {
   const given = JSON.stringify([job]);
