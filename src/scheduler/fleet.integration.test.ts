@@ -87,6 +87,7 @@ describe("Fleet", () => {
     await grant(t.database, "worker-1", [0, 1]);
     const { assigned } = await fleet.heartbeat("worker-1");
     await grant(t.database, "worker-2", [1]);
+    expect(await fleet.release("worker-2", assigned)).toEqual([]);
     expect(await fleet.release("worker-1", assigned)).toEqual([0]);
     expect(await fleet.segmentsOf("worker-2")).toEqual([1]);
     await grant(t.database, "worker-1", [0]);
