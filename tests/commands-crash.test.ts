@@ -1,10 +1,8 @@
-import { join } from "node:path";
 import { expect, it } from "vitest";
 import { CommandBus } from "../src/commands/index.ts";
-import { Database, EmbeddedServer, migrate } from "../src/database/index.ts";
 import { sleep } from "../src/runtime/index.ts";
 import { type Child, setup, startChild } from "../src/testing/index.ts";
-import { killPostgres, persist, randomFrom } from "./helpers/chaos.ts";
+import { crashableServer, killPostgres, persist, randomFrom } from "./helpers/chaos.ts";
 
 /** The full size is CRASH_KILLS=200 CRASH_RESTARTS=20 CRASH_COMMANDS=50000; the default is what CI can spare. */
 const kills = Number(process.env.CRASH_KILLS ?? 4);
@@ -19,16 +17,7 @@ it(
   `loses nothing and repeats no effect in ${kills} kills of workers and ${restarts} crashes of PostgreSQL over ${commandCount} commands`,
   async () => {
     await using t = await setup();
-    t.logs.expectLog({
-      logger: "database.embedded",
-      level: "warn",
-      message: "Lost the embedded PostgreSQL, attaching again",
-    });
-    const folder = join(await t.temporaryFolder(), "postgres");
-    const settings = { fsync: "off", full_page_writes: "off", max_connections: "200" };
-    const server = t.use(await EmbeddedServer.attach({ folder, settings }));
-    const database = t.use(await Database.connect({ url: server.url(), listenUrl: null }, server));
-    await migrate(database);
+    const { database, folder } = await crashableServer(t);
     const bus = t.use(new CommandBus(database));
     // No unique constraint: an effect that happens twice must show.
     await database.query("CREATE TABLE effect (command_id uuid)");
@@ -42,15 +31,15 @@ it(
     const random = randomFrom(seed);
     const children: Child[] = [];
     try {
-      for (let i = 0; i < workers; i++) children.push(startChild(script, { args: [server.folder] }));
+      for (let i = 0; i < workers; i++) children.push(startChild(script, { args: [folder] }));
       const restartEvery = Math.max(1, Math.floor(kills / Math.max(1, restarts)));
       for (let kill = 1; kill <= kills; kill++) {
         const index = Math.floor(random() * workers);
         await children[index]?.line("working").catch(() => undefined);
         await sleep(random() * 400);
         children[index]?.kill("SIGKILL");
-        children[index] = startChild(script, { args: [server.folder] });
-        if (kill % restartEvery === 0) await killPostgres(server.folder);
+        children[index] = startChild(script, { args: [folder] });
+        if (kill % restartEvery === 0) await killPostgres(folder);
       }
       const unfinished = async () => {
         const { rows } = await database.query<{ n: number }>(

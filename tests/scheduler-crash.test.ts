@@ -1,11 +1,10 @@
-import { join } from "node:path";
 import { expect, it } from "vitest";
 import { CommandBus } from "../src/commands/index.ts";
-import { Database, EmbeddedServer, migrate } from "../src/database/index.ts";
+import type { Database } from "../src/database/index.ts";
 import { sleep } from "../src/runtime/index.ts";
 import { Fleet, JobStore } from "../src/scheduler/index.ts";
 import { type Child, setup, startChild } from "../src/testing/index.ts";
-import { killPostgres, persist, randomFrom } from "./helpers/chaos.ts";
+import { crashableServer, killPostgres, persist, randomFrom } from "./helpers/chaos.ts";
 import { accountForFires, command } from "./kit/jobs.ts";
 
 /** The full size is CRASH_KILLS=100 CRASH_RESTARTS=10; the default is what CI can spare. */
@@ -63,16 +62,7 @@ it(
   `loses and doubles no fire, and owns no segment twice, in ${kills} kills and ${restarts} crashes of PostgreSQL`,
   async () => {
     await using t = await setup();
-    t.logs.expectLog({
-      logger: "database.embedded",
-      level: "warn",
-      message: "Lost the embedded PostgreSQL, attaching again",
-    });
-    const folder = join(await t.temporaryFolder(), "postgres");
-    const settings = { fsync: "off", full_page_writes: "off", max_connections: "200" };
-    const server = t.use(await EmbeddedServer.attach({ folder, settings }));
-    const database = t.use(await Database.connect({ url: server.url(), listenUrl: null }, server));
-    await migrate(database);
+    const { database, folder } = await crashableServer(t);
     await database.query(ownerLog);
     const jobs = new JobStore(database, t.use(new CommandBus(database)));
     await jobs.createMany(jobList);
@@ -80,7 +70,7 @@ it(
     const random = randomFrom(seed);
     const children: Child[] = [];
     const start = (index: number) =>
-      startChild(script, { args: [server.folder, ...(nodes[index] ?? "").split(" ")] });
+      startChild(script, { args: [folder, ...(nodes[index] ?? "").split(" ")] });
     try {
       for (let i = 0; i < nodes.length; i++) children.push(start(i));
       const restartEvery = Math.max(1, Math.floor(kills / Math.max(1, restarts)));
@@ -97,7 +87,7 @@ it(
         }
         child?.kill("SIGKILL");
         children[index] = start(index);
-        if (kill % restartEvery === 0) await killPostgres(server.folder);
+        if (kill % restartEvery === 0) await killPostgres(folder);
       }
       await untilCaughtUp(database);
     } finally {

@@ -36,17 +36,17 @@ async function runWorkers({ database, seconds }: JobsBench) {
   await waitFor(() => started.every(({ segments }) => segments.length > 0));
   const before = await fires(database);
   const cpu = process.cpuUsage();
+  const server = await serverCpuSeconds(database);
   const startMs = performance.now();
   await sleep(seconds * 1_000);
   const used = process.cpuUsage(cpu);
+  const serverSeconds = (await serverCpuSeconds(database)) - server;
   const fired = (await fires(database)) - before;
   const perSecond = Math.round(fired / ((performance.now() - startMs) / 1_000));
   for (const worker of started) await worker.stop();
-  return {
-    perSecond,
-    fired,
-    nodeMicrosPerFire: Number(((used.user + used.system) / Math.max(1, fired)).toFixed(1)),
-  };
+  const micros = (cpuSeconds: number) => Number(((cpuSeconds * 1e6) / Math.max(1, fired)).toFixed(1));
+  const nodeMicrosPerFire = micros((used.user + used.system) / 1e6);
+  return { perSecond, fired, nodeMicrosPerFire, serverMicrosPerFire: micros(serverSeconds) };
 }
 
 async function waitFor(holds: () => boolean): Promise<void> {
