@@ -135,6 +135,33 @@ export {
   type ShutdownOptions,
 } from "./runtime/index.ts";
 export {
+  Coordinator,
+  type CoordinatorAddress,
+  type CoordinatorInfo,
+  type CoordinatorOptions,
+  Coordinators,
+  Fleet,
+  type FleetState,
+  type HeartbeatAnswer,
+  type LeaderInfo,
+  type Move,
+  type Moves,
+  type ProcessOption,
+  type RegisterOptions,
+  rebalance,
+  Scheduler,
+  type SegmentCountOptions,
+  type SegmentGrant,
+  type SegmentInfo,
+  type SegmentState,
+  type SegmentStatus,
+  type Term,
+  type WorkerInfo,
+  type WorkerState,
+  type WorkerStatus,
+} from "./scheduler/index.ts";
+export { createServer, HttpServer, type HttpServerOptions } from "./server/index.ts";
+export {
   type BatchFile,
   type BatchFileName,
   type BatchFilePage,

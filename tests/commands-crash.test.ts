@@ -1,10 +1,10 @@
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { CommandBus } from "../src/commands/index.ts";
 import { Database, EmbeddedServer, migrate } from "../src/database/index.ts";
 import { sleep } from "../src/runtime/index.ts";
 import { type Child, setup, startChild } from "../src/testing/index.ts";
+import { killPostgres } from "./helpers/kill-postgres.ts";
 
 /** The full size is CRASH_KILLS=200 CRASH_RESTARTS=20 CRASH_COMMANDS=50000; the default is what CI can spare. */
 const kills = Number(process.env.CRASH_KILLS ?? 4);
@@ -22,13 +22,6 @@ function randomFrom(seed: number): () => number {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
     return state / 2 ** 32;
   };
-}
-
-async function killPostgres(folder: string): Promise<void> {
-  const [pid = ""] = (await readFile(join(folder, "data", "postmaster.pid"), "utf8").catch(() => "")).split(
-    "\n",
-  );
-  if (pid !== "") process.kill(Number(pid), "SIGQUIT");
 }
 
 /** A query that waits for the server to come back. */
