@@ -66,12 +66,13 @@ async function startWorker(workerId: string) {
       await sleep(revoking.length > 0 ? 10 : 100);
     }
   })();
-  return {
-    async leave() {
-      isStopped = true;
-      await loop;
-      await fleet.leave(workerId);
-    },
+  /** Ends what it does, then leaves; returns the time since it began to leave. */
+  return async () => {
+    isStopped = true;
+    await loop;
+    const startMs = performance.now();
+    await fleet.leave(workerId);
+    return () => performance.now() - startMs;
   };
 }
 
@@ -109,14 +110,13 @@ async function workerHandover(rounds: number) {
   const stayers = [await startWorker("stay-1"), await startWorker("stay-2")];
   const times: number[] = [];
   for (let round = 0; round < rounds; round++) {
-    const leaver = await startWorker(`leaver-${round}`);
+    const leave = await startWorker(`leaver-${round}`);
     await timeUntil(() => isSettled(3));
-    const startMs = performance.now();
-    await leaver.leave();
+    const sinceLeaving = await leave();
     await timeUntil(async () => (await shares()).isWhole);
-    times.push(performance.now() - startMs);
+    times.push(sinceLeaving());
   }
-  for (const worker of stayers) await worker.leave();
+  for (const leave of stayers) await leave();
   return percentiles(times);
 }
 
@@ -138,7 +138,7 @@ async function takeover(kills: number) {
 async function movement() {
   await using leader = await startCoordinator("movement");
   const moved = () => leader.coordinator.getMetrics().segments_assigned ?? 0;
-  const workers: Awaited<ReturnType<typeof startWorker>>[] = [];
+  const workers: (() => Promise<unknown>)[] = [];
   const steps: { step: string; moved: number; least: number }[] = [];
   const measure = async (step: string, least: () => number) => {
     const before = moved();
@@ -153,10 +153,10 @@ async function movement() {
   while (workers.length > 1) {
     const id = `mover-${workers.length}`;
     const held = (await fleet.segmentsOf(id)).length;
-    await workers.pop()?.leave();
+    await workers.pop()?.();
     await measure(`leave: ${workers.length + 1} to ${workers.length}`, () => held);
   }
-  for (const worker of workers) await worker.leave();
+  for (const leave of workers) await leave();
   return steps;
 }
 
@@ -170,7 +170,7 @@ async function settle(workerCount: number, segmentCount: number) {
   const registeredMs = Math.round(performance.now() - startMs);
   await timeUntil(() => isSettled(workerCount));
   const settledMs = Math.round(performance.now() - startMs);
-  await Promise.all(workers.map((worker) => worker.leave()));
+  await Promise.all(workers.map((leave) => leave()));
   return { workers: workerCount, segments: segmentCount, registeredMs, settledMs };
 }
 

@@ -1,9 +1,9 @@
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { Database, EmbeddedServer, migrate } from "../src/database/index.ts";
 import { Coordinators, Fleet } from "../src/scheduler/index.ts";
 import { setup, startChild } from "../src/testing/index.ts";
+import { killPostgres } from "./helpers/kill-postgres.ts";
 import {
   ask,
   type CoordinatorProcess,
@@ -166,8 +166,3 @@ it(
   },
   60_000 + restarts * 60_000,
 );
-
-async function killPostgres(folder: string): Promise<void> {
-  const [pid = ""] = (await readFile(join(folder, "data", "postmaster.pid"), "utf8")).split("\n");
-  process.kill(Number(pid), "SIGQUIT");
-}

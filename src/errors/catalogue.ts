@@ -1,25 +1,8 @@
-/** Exit codes of the CLI, as documented in docs/errors.md. */
-export const exitCodes = {
-  ok: 0,
-  error: 1,
-  usage: 2,
-  notFound: 3,
-  batchEndedWithFailures: 4,
-  migrationPending: 5,
-  databaseUnreachable: 6,
-} as const;
+import { type CatalogueEntry, exitCodes } from "./catalogue-entry.ts";
+import { httpCodes } from "./catalogue-http.ts";
+import { schedulerCodes } from "./catalogue-scheduler.ts";
 
-/** One row of the catalogue: what a code means and how each interface reports it. */
-export interface CatalogueEntry {
-  /** HTTP status of a response that carries this code. */
-  readonly status: number;
-  /** Exit code of a CLI command that ends with this code. */
-  readonly exit: number;
-  /** What happened, in one sentence. */
-  readonly meaning: string;
-  /** What the reader can do about it. */
-  readonly remedy: string;
-}
+export { type CatalogueEntry, exitCodes } from "./catalogue-entry.ts";
 
 /**
  * Every stable error code of Tallyman. Codes are added, never renamed: people match on them.
@@ -388,90 +371,8 @@ export const errorCatalogue = {
     meaning: "A business rule refused the command; it ended as FAILED and its sender was told.",
     remedy: "The reply carries the reason.",
   },
-  REQUEST_INVALID: {
-    status: 400,
-    exit: exitCodes.usage,
-    meaning: "A request to the HTTP API lacks a parameter, or has one that it does not understand.",
-    remedy: "The message names the field and what it accepts.",
-  },
-  REQUEST_TOO_LARGE: {
-    status: 413,
-    exit: exitCodes.usage,
-    meaning: "The body of a request is larger than the HTTP API takes.",
-    remedy: "Send less at once.",
-  },
-  REQUEST_FORBIDDEN: {
-    status: 403,
-    exit: exitCodes.error,
-    meaning: "A request came from another web site, or under a host name that is not this server's.",
-    remedy: "Use the address that the server prints when it starts; other sites' pages may not use the API.",
-  },
-  ROUTE_NOT_FOUND: {
-    status: 404,
-    exit: exitCodes.notFound,
-    meaning: "The HTTP API has no such path, or not with this method.",
-    remedy: "Compare path and method with the documentation.",
-  },
-  PUBLIC_BIND_REFUSED: {
-    status: 422,
-    exit: exitCodes.usage,
-    meaning: "The HTTP API was to listen where other machines reach it, without access tokens.",
-    remedy: "Listen on 127.0.0.1, and put a proxy that authenticates in front of it.",
-  },
-  SCHEDULER_NO_LEADER: {
-    status: 503,
-    exit: exitCodes.error,
-    meaning: "No coordinator leads at the moment, or the one that does can't be reached.",
-    remedy: "Start one with `tallyman coordinator`, or ask again when the next one is elected.",
-  },
-  SCHEDULER_COORDINATOR_NOT_FOUND: {
-    status: 404,
-    exit: exitCodes.notFound,
-    meaning: "No coordinator is registered under this id.",
-    remedy: "Register it first; `tallyman leader` lists those that are.",
-  },
-  SCHEDULER_COORDINATOR_REPLACED: {
-    status: 409,
-    exit: exitCodes.error,
-    meaning: "Another process is registered under the coordinator's id.",
-    remedy: "Give each coordinator an id of its own.",
-  },
-  SCHEDULER_WORKER_NOT_FOUND: {
-    status: 404,
-    exit: exitCodes.notFound,
-    meaning: "No scheduler worker is registered under this id.",
-    remedy: "Register it first; `tallyman workers` lists those that are.",
-  },
-  SCHEDULER_WORKER_REPLACED: {
-    status: 409,
-    exit: exitCodes.error,
-    meaning: "Another process has registered under the worker's id since, or the worker has left.",
-    remedy: "Stop the earlier process; give each worker an id of its own.",
-  },
-  SCHEDULER_WORKER_ID_TAKEN: {
-    status: 409,
-    exit: exitCodes.error,
-    meaning: "A process works under this id, and the caller did not say that it is that process.",
-    remedy: "Choose another id, or wait until that worker has left.",
-  },
-  JOB_INVALID: {
-    status: 400,
-    exit: exitCodes.usage,
-    meaning: "A job's schedule, payload or setting is wrong; nothing was stored.",
-    remedy: "The message names the field and what it accepts.",
-  },
-  JOB_EXISTS: {
-    status: 409,
-    exit: exitCodes.error,
-    meaning: "A job with this key exists already; nothing was stored.",
-    remedy: "Choose another key, or update or remove the job that has it.",
-  },
-  JOB_NOT_FOUND: {
-    status: 404,
-    exit: exitCodes.notFound,
-    meaning: "No job has this key.",
-    remedy: "`tallyman job list` shows those that exist.",
-  },
+  ...httpCodes,
+  ...schedulerCodes,
 } as const satisfies Record<string, CatalogueEntry>;
 
 /** A stable error code; see {@link errorCatalogue}. */

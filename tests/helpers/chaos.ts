@@ -1,4 +1,3 @@
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Database, EmbeddedServer, migrate } from "../../src/database/index.ts";
 import { sleep } from "../../src/runtime/index.ts";
@@ -26,14 +25,6 @@ export function randomFrom(seed: number): () => number {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
     return state / 2 ** 32;
   };
-}
-
-/** Ends an embedded PostgreSQL as a crash does: nothing is flushed, every connection breaks. */
-export async function killPostgres(folder: string): Promise<void> {
-  const [pid = ""] = (await readFile(join(folder, "data", "postmaster.pid"), "utf8").catch(() => "")).split(
-    "\n",
-  );
-  if (pid !== "") process.kill(Number(pid), "SIGQUIT");
 }
 
 /** A query that waits for the server to come back. */
