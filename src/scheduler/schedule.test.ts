@@ -164,7 +164,7 @@ describe("properties", () => {
       }),
       { numRuns: 2_000, seed: 7 },
     );
-  });
+  }, 60_000);
 
   const job = fc.record({
     times: anyTimes,
@@ -200,7 +200,7 @@ describe("properties", () => {
       }),
       { numRuns: 2_000, seed: 7 },
     );
-  });
+  }, 60_000);
 
   /** The plan's fire and missed range, together, are the times from `next` on, without a hole; returns the last of them. */
   function checkCoverage(

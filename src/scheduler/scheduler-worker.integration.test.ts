@@ -33,7 +33,7 @@ describe("SchedulerWorker", () => {
     const { bus, jobs } = openJobs(t);
     await jobs.create("once", { schedule: { at: new Date(Date.now() - 5_000) }, command, fireField: "fire" });
     await jobs.create("interval", {
-      schedule: { everyMs: 60_000 },
+      schedule: { everyMs: 3_600_000 },
       startAt: new Date(Date.now() - 1),
       command,
     });
@@ -85,12 +85,12 @@ describe("SchedulerWorker", () => {
   it("treats what was missed as each policy says, with a record of every time", async () => {
     await using t = await setup();
     const { bus, jobs } = openJobs(t);
-    const schedule = { everyMs: 60_000 };
+    const schedule = { everyMs: 3_600_000 };
     await jobs.create("skip", { schedule, command, misfirePolicy: "SKIP" });
     await jobs.create("once", { schedule, command });
     await jobs.create("all", { schedule, command, misfirePolicy: "FIRE_ALL" });
-    await jobs.create("window", { schedule, command, misfirePolicy: "FIRE_ALL", catchUpWindowMs: 150_000 });
-    await age(t.database, "10 minutes 30 seconds");
+    await jobs.create("window", { schedule, command, misfirePolicy: "FIRE_ALL", catchUpWindowMs: 9_000_000 });
+    await age(t.database, "10 hours 30 minutes");
     const worker = await soleWorker(t, bus);
     await expect
       .poll(() => worker.getMetrics(), untilPoll)
@@ -106,11 +106,11 @@ describe("SchedulerWorker", () => {
   it("skips a fire while the last one's command or batch has not ended", async () => {
     await using t = await setup();
     const { bus, jobs } = openJobs(t);
-    const schedule = { everyMs: 60_000 };
+    const schedule = { everyMs: 3_600_000 };
     const policy = { misfirePolicy: "FIRE_ALL", overlapPolicy: "SKIP" } as const;
     await jobs.create("command", { schedule, command, ...policy, maxFires: 2 });
     await jobs.create("batch", { schedule, batch: { domain: "d", commands: [command] }, ...policy });
-    await age(t.database, "2 minutes 30 seconds");
+    await age(t.database, "2 hours 30 minutes");
     const scheduler = await soleWorker(t, bus);
     await expect
       .poll(() => scheduler.getMetrics(), untilPoll)
@@ -120,7 +120,7 @@ describe("SchedulerWorker", () => {
     await expect
       .poll(async () => (await bus.stats()).ready + (await bus.stats()).inProgress, untilPoll)
       .toBe(0);
-    await age(t.database, "61 seconds");
+    await age(t.database, "31 minutes");
     await expect
       .poll(() => scheduler.getMetrics(), untilPoll)
       .toMatchObject({ jobs_fired: 4, jobs_overlapped: 2 });
