@@ -158,6 +158,139 @@ CREATE TABLE tallyman.service_request (
   CONSTRAINT service_request_pkey PRIMARY KEY (request_id)
 );
 
+CREATE TABLE tallyman.scheduler_coordinator (
+  coordinator_id text NOT NULL,
+  boot_id uuid,
+  host text NOT NULL,
+  port integer NOT NULL,
+  heartbeat_timeout_ms integer NOT NULL,
+  registered_at timestamp(3) with time zone DEFAULT clock_timestamp() NOT NULL,
+  last_heartbeat_time timestamp(3) with time zone DEFAULT clock_timestamp() NOT NULL,
+  CONSTRAINT scheduler_coordinator_heartbeat_timeout_ms_check CHECK ((heartbeat_timeout_ms > 0)),
+  CONSTRAINT scheduler_coordinator_pkey PRIMARY KEY (coordinator_id),
+  CONSTRAINT scheduler_coordinator_port_check CHECK (((port >= 1) AND (port <= 65535)))
+) WITH (fillfactor=50);
+
+CREATE TABLE tallyman.scheduler_fire (
+  job_id bigint NOT NULL,
+  fire_time timestamp(3) with time zone NOT NULL,
+  is_manual boolean DEFAULT false NOT NULL,
+  fired_at timestamp(3) with time zone DEFAULT clock_timestamp() NOT NULL,
+  run_id uuid,
+  missed_until timestamp(3) with time zone,
+  outcome character varying(20) NOT NULL,
+  CONSTRAINT scheduler_fire_outcome_check CHECK (((outcome)::text = ANY ((ARRAY['FIRED'::character varying, 'MISSED'::character varying, 'OVERLAP'::character varying])::text[]))),
+  CONSTRAINT scheduler_fire_pkey PRIMARY KEY (job_id, fire_time, is_manual)
+) WITH (autovacuum_vacuum_insert_scale_factor=0.2);
+
+CREATE TABLE tallyman.scheduler_job (
+  job_id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
+  job_key character varying(255) NOT NULL,
+  schedule_kind character varying(20) NOT NULL,
+  anchor_at timestamp(3) with time zone,
+  every_ms bigint,
+  cron character varying(255),
+  time_zone character varying(255),
+  start_at timestamp(3) with time zone,
+  end_at timestamp(3) with time zone,
+  max_fires integer,
+  jitter_ms bigint NOT NULL,
+  misfire_policy character varying(20) NOT NULL,
+  misfire_grace_ms bigint NOT NULL,
+  catch_up_window_ms bigint NOT NULL,
+  overlap_policy character varying(20) NOT NULL,
+  target character varying(20) NOT NULL,
+  domain character varying(255) NOT NULL,
+  batch_name character varying(255),
+  fire_field character varying(255),
+  commands text[] NOT NULL,
+  created_at timestamp(3) with time zone DEFAULT clock_timestamp() NOT NULL,
+  updated_at timestamp(3) with time zone DEFAULT clock_timestamp() NOT NULL,
+  CONSTRAINT scheduler_job_key UNIQUE (job_key),
+  CONSTRAINT scheduler_job_pkey PRIMARY KEY (job_id),
+  CONSTRAINT valid_misfire_policy CHECK (((misfire_policy)::text = ANY ((ARRAY['SKIP'::character varying, 'FIRE_ONCE'::character varying, 'FIRE_ALL'::character varying])::text[]))),
+  CONSTRAINT valid_overlap_policy CHECK (((overlap_policy)::text = ANY ((ARRAY['ALLOW'::character varying, 'SKIP'::character varying])::text[]))),
+  CONSTRAINT valid_schedule CHECK (
+CASE schedule_kind
+    WHEN 'ONCE'::text THEN (anchor_at IS NOT NULL)
+    WHEN 'INTERVAL'::text THEN ((anchor_at IS NOT NULL) AND (every_ms > 0))
+    WHEN 'CRON'::text THEN ((cron IS NOT NULL) AND (time_zone IS NOT NULL))
+    ELSE false
+END),
+  CONSTRAINT valid_target CHECK (((target)::text = ANY ((ARRAY['COMMAND'::character varying, 'BATCH'::character varying])::text[])))
+);
+
+CREATE TABLE tallyman.scheduler_job_state (
+  job_id bigint NOT NULL,
+  segment_id integer NOT NULL,
+  revision integer DEFAULT 1 NOT NULL,
+  fires_left integer,
+  next_fire_at timestamp(3) with time zone,
+  due_at timestamp(3) with time zone,
+  last_fire_at timestamp(3) with time zone,
+  fire_count bigint DEFAULT 0 NOT NULL,
+  last_run_id uuid,
+  is_enabled boolean DEFAULT true NOT NULL,
+  paused_at timestamp(3) with time zone,
+  parked_at timestamp(3) with time zone,
+  error_code character varying(255),
+  error_message text,
+  CONSTRAINT scheduler_job_state_job_id_fkey FOREIGN KEY (job_id) REFERENCES tallyman.scheduler_job(job_id) ON DELETE CASCADE,
+  CONSTRAINT scheduler_job_state_pkey PRIMARY KEY (job_id)
+) WITH (fillfactor=70, autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_cost_delay=0);
+
+CREATE TABLE tallyman.scheduler_leader_lease (
+  name text NOT NULL,
+  epoch bigint DEFAULT 0 NOT NULL,
+  holder uuid,
+  coordinator_id text,
+  host text,
+  port integer,
+  elected_at timestamp(3) with time zone,
+  expires_at timestamp(3) with time zone DEFAULT '-infinity'::timestamp with time zone NOT NULL,
+  CONSTRAINT scheduler_leader_lease_pkey PRIMARY KEY (name)
+);
+
+CREATE TABLE tallyman.scheduler_segment (
+  segment_id integer NOT NULL,
+  status text DEFAULT 'AVAILABLE'::text NOT NULL,
+  worker_id text,
+  epoch bigint DEFAULT 0 NOT NULL,
+  leader_epoch bigint DEFAULT 0 NOT NULL,
+  assigned_at timestamp(3) with time zone,
+  revoke_deadline timestamp(3) with time zone,
+  CONSTRAINT scheduler_segment_check CHECK (((status = 'AVAILABLE'::text) = (worker_id IS NULL))),
+  CONSTRAINT scheduler_segment_check1 CHECK (((status = 'AVAILABLE'::text) = (assigned_at IS NULL))),
+  CONSTRAINT scheduler_segment_check2 CHECK (((status = 'REVOKING'::text) = (revoke_deadline IS NOT NULL))),
+  CONSTRAINT scheduler_segment_pkey PRIMARY KEY (segment_id),
+  CONSTRAINT scheduler_segment_segment_id_check CHECK ((segment_id >= 0)),
+  CONSTRAINT scheduler_segment_status_check CHECK ((status = ANY (ARRAY['AVAILABLE'::text, 'ASSIGNED'::text, 'REVOKING'::text])))
+) WITH (fillfactor=50);
+
+CREATE TABLE tallyman.scheduler_settings (
+  is_only_row boolean DEFAULT true NOT NULL,
+  segment_count integer DEFAULT 100 NOT NULL,
+  epoch_floor bigint DEFAULT 0 NOT NULL,
+  CONSTRAINT scheduler_settings_is_only_row_check CHECK (is_only_row),
+  CONSTRAINT scheduler_settings_pkey PRIMARY KEY (is_only_row),
+  CONSTRAINT scheduler_settings_segment_count_check CHECK (((segment_count >= 1) AND (segment_count <= 1024)))
+);
+
+CREATE TABLE tallyman.scheduler_worker (
+  worker_id text NOT NULL,
+  boot_id uuid,
+  status text NOT NULL,
+  is_draining boolean DEFAULT false NOT NULL,
+  cap integer,
+  heartbeat_timeout_ms integer NOT NULL,
+  registered_at timestamp(3) with time zone DEFAULT clock_timestamp() NOT NULL,
+  last_heartbeat_time timestamp(3) with time zone DEFAULT clock_timestamp() NOT NULL,
+  CONSTRAINT scheduler_worker_cap_check CHECK ((cap >= 0)),
+  CONSTRAINT scheduler_worker_heartbeat_timeout_ms_check CHECK ((heartbeat_timeout_ms > 0)),
+  CONSTRAINT scheduler_worker_pkey PRIMARY KEY (worker_id),
+  CONSTRAINT scheduler_worker_status_check CHECK ((status = ANY (ARRAY['ONLINE'::text, 'DRAINING'::text, 'UNHEALTHY'::text, 'OFFLINE'::text])))
+) WITH (fillfactor=50);
+
 CREATE TABLE tallyman.simulation_run (
   run_id text NOT NULL,
   schema_name text NOT NULL,
@@ -235,6 +368,12 @@ CREATE INDEX idx_command_ready ON tallyman.command_bus_command USING btree (doma
 CREATE INDEX idx_command_run_at ON tallyman.command_bus_command USING btree (domain, run_at) WHERE (run_at IS NOT NULL);
 
 CREATE INDEX idx_command_troubleshooting ON tallyman.command_bus_command USING btree (domain, error_signature, id) WHERE (troubleshooting_at IS NOT NULL);
+
+CREATE INDEX idx_fire_time ON tallyman.scheduler_fire USING brin (fired_at) WITH (pages_per_range='32');
+
+CREATE INDEX idx_job_due ON tallyman.scheduler_job_state USING btree (segment_id, due_at) WHERE (due_at IS NOT NULL);
+
+CREATE INDEX idx_job_parked ON tallyman.scheduler_job_state USING btree (job_id) WHERE (parked_at IS NOT NULL);
 
 CREATE INDEX idx_reply_queue ON tallyman.command_bus_reply USING btree (reply_queue, reply_id);
 
@@ -422,6 +561,16 @@ BEGIN
   RETURN stored;
 END $function$;
 
+CREATE OR REPLACE FUNCTION tallyman.command_bus_insert_batch(p_batch_id uuid, p_domain text, p_name text, p_custom_data jsonb, p_total_count integer, p_is_sealed boolean, p_priority integer, p_expires_at timestamp with time zone, p_completion jsonb)
+ RETURNS text
+ LANGUAGE sql
+AS $function$
+  INSERT INTO tallyman.command_bus_batch
+    (batch_id, domain, name, custom_data, total_count, is_sealed, priority, expires_at, completion)
+  VALUES (p_batch_id, p_domain, p_name, p_custom_data, p_total_count, p_is_sealed, p_priority, p_expires_at, p_completion)
+  RETURNING pg_current_xact_id()::text
+$function$;
+
 CREATE OR REPLACE FUNCTION tallyman.command_bus_maintain(p_leases_max integer, p_lost_leases_max integer, p_batches_max integer)
  RETURNS TABLE(reclaimed integer, completed_batches uuid[], canceled_batches uuid[])
  LANGUAGE plpgsql
@@ -571,6 +720,282 @@ BEGIN
   END IF;
   RETURN QUERY SELECT coalesce(ids, '{}'), done;
 END $function$;
+
+CREATE OR REPLACE FUNCTION tallyman.scheduler_assign(p_holder uuid, p_leader_epoch bigint, p_worker_id text, p_desired integer, p_revoke_ms integer)
+ RETURNS text
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  worker record;
+  held int;
+BEGIN
+  PERFORM FROM tallyman.scheduler_leader_lease l
+  WHERE l.name = 'coordinator' AND l.holder = p_holder AND l.epoch = p_leader_epoch FOR SHARE;
+  IF NOT FOUND THEN RETURN 'NOT_LEADER'; END IF;
+  SELECT w.cap, w.status INTO worker FROM tallyman.scheduler_worker w WHERE w.worker_id = p_worker_id
+  FOR NO KEY UPDATE;
+  IF NOT FOUND THEN RETURN 'UNKNOWN_WORKER'; END IF;
+  IF worker.status <> 'ONLINE' THEN RETURN worker.status; END IF;
+  IF worker.cap = p_desired THEN RETURN 'UNCHANGED'; END IF;
+  UPDATE tallyman.scheduler_worker w SET cap = p_desired WHERE w.worker_id = p_worker_id;
+  SELECT count(*) INTO held FROM tallyman.scheduler_segment s WHERE s.worker_id = p_worker_id;
+  UPDATE tallyman.scheduler_segment s
+  SET status = 'ASSIGNED', worker_id = p_worker_id, assigned_at = clock_timestamp(), epoch = s.epoch + 1,
+      leader_epoch = p_leader_epoch
+  WHERE s.segment_id IN (
+    SELECT a.segment_id FROM tallyman.scheduler_segment a WHERE a.status = 'AVAILABLE'
+    ORDER BY a.segment_id LIMIT greatest(0, p_desired - held) FOR NO KEY UPDATE SKIP LOCKED);
+  UPDATE tallyman.scheduler_segment s
+  SET status = 'REVOKING', revoke_deadline = clock_timestamp() + p_revoke_ms * interval '1 millisecond',
+      leader_epoch = p_leader_epoch
+  WHERE s.segment_id IN (
+    SELECT a.segment_id FROM tallyman.scheduler_segment a WHERE a.worker_id = p_worker_id AND a.status = 'ASSIGNED'
+    ORDER BY a.segment_id OFFSET p_desired FOR NO KEY UPDATE);
+  RETURN 'CHANGED';
+END $function$;
+
+CREATE OR REPLACE FUNCTION tallyman.scheduler_enqueue(p_job_ids bigint[], p_fire_times bigint[], p_run_ids uuid[])
+ RETURNS text[]
+ LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $function$
+DECLARE
+  run record;
+  domains text[] := '{}';
+BEGIN
+  FOR run IN
+    SELECT r.domain, r.batch_id, min(r.batch_name) AS batch_name, min(r.job_key) AS job_key, min(r.fire_time) AS fire_time,
+           count(*)::integer AS total, string_agg(r.command, ',') AS commands
+    FROM (
+      SELECT j.domain, j.batch_name, j.job_key, f.fire_time, CASE WHEN j.target = 'BATCH' THEN f.run_id END AS batch_id,
+             '{"command_id":"' || CASE WHEN j.target = 'BATCH' THEN gen_random_uuid() ELSE f.run_id END || '",'
+               || substr(CASE WHEN j.fire_field IS NULL THEN c.command
+                  ELSE jsonb_set(c.command::jsonb, ARRAY['data', j.fire_field], jsonb_build_object('jobKey', j.job_key,
+                    'fireTime', tallyman.scheduler_iso_time(f.fire_time)))::text END, 2) AS command
+      FROM unnest(p_job_ids, p_fire_times, p_run_ids) AS f (job_id, fire_time, run_id)
+      JOIN tallyman.scheduler_job j ON j.job_id = f.job_id
+      CROSS JOIN LATERAL unnest(j.commands) AS c (command)
+    ) r
+    GROUP BY r.domain, r.batch_id
+  LOOP
+    IF run.batch_id IS NOT NULL THEN
+      PERFORM tallyman.command_bus_insert_batch(run.batch_id, run.domain, run.batch_name,
+        jsonb_build_object('jobKey', run.job_key, 'fireTime', tallyman.scheduler_iso_time(run.fire_time)), run.total,
+        true, 0, NULL, NULL);
+    END IF;
+    PERFORM tallyman.command_bus_enqueue(run.domain, run.batch_id, run.batch_id IS NOT NULL,
+      ('[' || run.commands || ']')::jsonb);
+    IF NOT run.domain = ANY (domains) THEN
+      domains := domains || run.domain::text;
+    END IF;
+  END LOOP;
+  RETURN domains;
+END $function$;
+
+CREATE OR REPLACE FUNCTION tallyman.scheduler_fire_jobs(p_worker text, p_segment_ids integer[], p_epochs bigint[], p_job_ids bigint[], p_revisions integer[], p_expected bigint[], p_fired bigint[], p_next bigint[], p_due bigint[], p_missed_until bigint[], p_avoids_overlap boolean[], p_run_ids uuid[])
+ RETURNS TABLE(advanced integer, fired integer, missed integer, overlapped integer, domains text[], lost_segments integer[])
+ LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $function$
+#variable_conflict use_column
+DECLARE
+  held integer[];
+  job_ids bigint[];
+  fire_times bigint[];
+  run_ids uuid[];
+BEGIN
+  held := tallyman.scheduler_hold_segments(p_worker, p_segment_ids, p_epochs);
+  WITH d AS MATERIALIZED (
+    SELECT d.*, d.fired_ms IS NOT NULL AND NOT (d.avoids_overlap AND EXISTS (
+             SELECT FROM tallyman.scheduler_job_state s JOIN tallyman.scheduler_job j ON j.job_id = s.job_id
+             WHERE s.job_id = d.job_id AND tallyman.scheduler_is_running(j.target, j.domain, s.last_run_id))) AS is_firing
+    FROM unnest(p_job_ids, p_revisions, p_expected, p_fired, p_next, p_due, p_missed_until, p_avoids_overlap, p_run_ids)
+         AS d (job_id, revision, expected_ms, fired_ms, next_ms, due_ms, missed_until_ms, avoids_overlap, run_id)
+  ), u AS (
+    UPDATE tallyman.scheduler_job_state s
+    SET next_fire_at = CASE WHEN d.is_firing AND s.fires_left = 1 THEN NULL ELSE tallyman.scheduler_time(d.next_ms) END,
+        due_at = CASE WHEN d.is_firing AND s.fires_left = 1 THEN NULL ELSE tallyman.scheduler_time(d.due_ms) END,
+        fires_left = CASE WHEN d.is_firing THEN s.fires_left - 1 ELSE s.fires_left END,
+        fire_count = CASE WHEN d.is_firing THEN s.fire_count + 1 ELSE s.fire_count END,
+        last_fire_at = coalesce(tallyman.scheduler_time(d.fired_ms), s.last_fire_at),
+        last_run_id = CASE WHEN d.is_firing THEN d.run_id ELSE s.last_run_id END
+    FROM d
+    WHERE s.job_id = d.job_id AND s.revision = d.revision AND s.next_fire_at = tallyman.scheduler_time(d.expected_ms)
+      AND s.due_at IS NOT NULL AND s.segment_id = ANY (held)
+    RETURNING d.*
+  ), f AS (
+    INSERT INTO tallyman.scheduler_fire (job_id, fire_time, run_id, missed_until, outcome)
+    SELECT u.job_id, tallyman.scheduler_time(u.fired_ms), CASE WHEN u.is_firing THEN u.run_id END, NULL,
+           CASE WHEN u.is_firing THEN 'FIRED' ELSE 'OVERLAP' END
+    FROM u WHERE u.fired_ms IS NOT NULL
+    UNION ALL
+    SELECT u.job_id, tallyman.scheduler_time(u.expected_ms), NULL, tallyman.scheduler_time(u.missed_until_ms), 'MISSED'
+    FROM u WHERE u.missed_until_ms IS NOT NULL
+    ON CONFLICT DO NOTHING
+    RETURNING job_id, fire_time, run_id, outcome
+  )
+  SELECT (SELECT count(*) FROM u), count(*) FILTER (WHERE f.outcome = 'MISSED'), count(*) FILTER (WHERE f.outcome = 'OVERLAP'),
+         array_agg(f.job_id) FILTER (WHERE f.outcome = 'FIRED'),
+         array_agg((date_part('epoch', f.fire_time) * 1000)::bigint) FILTER (WHERE f.outcome = 'FIRED'),
+         array_agg(f.run_id) FILTER (WHERE f.outcome = 'FIRED')
+  INTO advanced, missed, overlapped, job_ids, fire_times, run_ids
+  FROM f;
+  fired := coalesce(cardinality(job_ids), 0);
+  domains := CASE WHEN fired = 0 THEN '{}' ELSE tallyman.scheduler_enqueue(job_ids, fire_times, run_ids) END;
+  lost_segments := ARRAY (SELECT unnest(p_segment_ids) EXCEPT SELECT unnest(held));
+  RETURN NEXT;
+END $function$;
+
+CREATE OR REPLACE FUNCTION tallyman.scheduler_free_segments(p_worker_id text)
+ RETURNS integer[]
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  freed int[];
+BEGIN
+  PERFORM FROM tallyman.scheduler_segment s WHERE s.worker_id = p_worker_id ORDER BY s.segment_id FOR NO KEY UPDATE;
+  WITH s AS (
+    UPDATE tallyman.scheduler_segment s
+    SET status = 'AVAILABLE', worker_id = NULL, assigned_at = NULL, revoke_deadline = NULL, epoch = s.epoch + 1
+    WHERE s.worker_id = p_worker_id RETURNING s.segment_id
+  )
+  SELECT coalesce(array_agg(s.segment_id ORDER BY s.segment_id), '{}') INTO freed FROM s;
+  RETURN freed;
+END $function$;
+
+CREATE OR REPLACE FUNCTION tallyman.scheduler_hold_segments(p_worker text, p_segment_ids integer[], p_epochs bigint[])
+ RETURNS integer[]
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  RETURN ARRAY (
+    SELECT s.segment_id FROM tallyman.scheduler_segment s
+    JOIN unnest(p_segment_ids, p_epochs) AS g (segment_id, epoch) ON g.segment_id = s.segment_id
+    WHERE s.worker_id = p_worker AND s.epoch = g.epoch AND s.status = 'ASSIGNED'
+    ORDER BY s.segment_id FOR SHARE OF s);
+END $function$;
+
+CREATE OR REPLACE FUNCTION tallyman.scheduler_is_running(p_target text, p_domain text, p_run_id uuid)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+AS $function$
+  SELECT CASE p_target
+    WHEN 'COMMAND' THEN EXISTS (SELECT FROM tallyman.command_bus_command c
+      WHERE c.domain = p_domain AND c.command_id = p_run_id AND c.finished_at IS NULL)
+    ELSE EXISTS (SELECT FROM tallyman.command_bus_batch b WHERE b.batch_id = p_run_id AND b.completed_at IS NULL) END
+$function$;
+
+CREATE OR REPLACE FUNCTION tallyman.scheduler_iso_time(p_ms bigint)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$ SELECT to_char(tallyman.scheduler_time(p_ms) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') $function$;
+
+CREATE OR REPLACE FUNCTION tallyman.scheduler_park_job(p_worker text, p_segment_ids integer[], p_epochs bigint[], p_job_id bigint, p_revision integer, p_expected bigint, p_error_code text, p_error_message text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  held integer[];
+BEGIN
+  held := tallyman.scheduler_hold_segments(p_worker, p_segment_ids, p_epochs);
+  UPDATE tallyman.scheduler_job_state s
+  SET due_at = NULL, parked_at = clock_timestamp(), error_code = p_error_code, error_message = p_error_message
+  WHERE s.job_id = p_job_id AND s.revision = p_revision AND s.next_fire_at = tallyman.scheduler_time(p_expected)
+    AND s.due_at IS NOT NULL AND s.segment_id = ANY (held);
+  RETURN FOUND;
+END $function$;
+
+CREATE OR REPLACE FUNCTION tallyman.scheduler_register_worker(p_worker_id text, p_boot_id uuid, p_keeps_cap boolean, p_cap integer, p_timeout_ms integer)
+ RETURNS boolean
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  known record;
+BEGIN
+  LOOP
+    INSERT INTO tallyman.scheduler_worker (worker_id, boot_id, status, cap, heartbeat_timeout_ms)
+    VALUES (p_worker_id, p_boot_id, 'ONLINE', CASE WHEN p_keeps_cap THEN 0 ELSE p_cap END, p_timeout_ms)
+    ON CONFLICT (worker_id) DO NOTHING;
+    IF FOUND THEN RETURN true; END IF;
+    SELECT w.boot_id, w.status INTO known FROM tallyman.scheduler_worker w WHERE w.worker_id = p_worker_id
+    FOR NO KEY UPDATE;
+    EXIT WHEN FOUND;
+  END LOOP;
+  IF p_boot_id IS NULL AND known.boot_id IS NOT NULL AND known.status <> 'OFFLINE' THEN RETURN false; END IF;
+  UPDATE tallyman.scheduler_worker w
+  SET boot_id = p_boot_id, status = 'ONLINE', is_draining = false, heartbeat_timeout_ms = p_timeout_ms,
+      cap = CASE WHEN p_keeps_cap THEN w.cap ELSE p_cap END, last_heartbeat_time = clock_timestamp()
+  WHERE w.worker_id = p_worker_id;
+  IF known.boot_id IS DISTINCT FROM p_boot_id THEN
+    PERFORM FROM tallyman.scheduler_segment s WHERE s.worker_id = p_worker_id ORDER BY s.segment_id FOR NO KEY UPDATE;
+    UPDATE tallyman.scheduler_segment s
+    SET epoch = s.epoch + 1, revoke_deadline = NULL,
+        status = CASE WHEN s.status = 'REVOKING' THEN 'AVAILABLE' ELSE s.status END,
+        worker_id = CASE WHEN s.status = 'REVOKING' THEN NULL ELSE s.worker_id END,
+        assigned_at = CASE WHEN s.status = 'REVOKING' THEN NULL ELSE s.assigned_at END
+    WHERE s.worker_id = p_worker_id;
+  END IF;
+  RETURN true;
+END $function$;
+
+CREATE OR REPLACE FUNCTION tallyman.scheduler_release_all(p_worker_id text, p_boot_id uuid, p_leaves boolean)
+ RETURNS integer[]
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  UPDATE tallyman.scheduler_worker w
+  SET cap = 0, status = CASE WHEN p_leaves THEN 'OFFLINE' ELSE w.status END,
+      is_draining = w.is_draining AND NOT p_leaves, boot_id = CASE WHEN p_leaves THEN NULL ELSE w.boot_id END
+  WHERE w.worker_id = p_worker_id AND (p_boot_id IS NULL OR w.boot_id = p_boot_id);
+  IF NOT FOUND THEN RETURN NULL; END IF;
+  RETURN tallyman.scheduler_free_segments(p_worker_id);
+END $function$;
+
+CREATE OR REPLACE FUNCTION tallyman.scheduler_run_job(p_key text, p_run_id uuid)
+ RETURNS TABLE(fire_ms bigint, domain text)
+ LANGUAGE plpgsql
+AS $function$
+#variable_conflict use_column
+DECLARE
+  job record;
+BEGIN
+  SELECT j.job_id, j.domain::text AS domain INTO job FROM tallyman.scheduler_job j
+  JOIN tallyman.scheduler_job_state s ON s.job_id = j.job_id WHERE j.job_key = p_key FOR NO KEY UPDATE OF s;
+  IF NOT FOUND THEN
+    RETURN;
+  END IF;
+  fire_ms := (date_part('epoch', clock_timestamp()) * 1000)::bigint;
+  LOOP
+    INSERT INTO tallyman.scheduler_fire (job_id, fire_time, is_manual, run_id, outcome)
+    VALUES (job.job_id, tallyman.scheduler_time(fire_ms), true, p_run_id, 'FIRED') ON CONFLICT DO NOTHING;
+    EXIT WHEN FOUND;
+    fire_ms := fire_ms + 1;
+  END LOOP;
+  UPDATE tallyman.scheduler_job_state s SET last_run_id = p_run_id WHERE s.job_id = job.job_id;
+  PERFORM tallyman.scheduler_enqueue(ARRAY[job.job_id], ARRAY[fire_ms], ARRAY[p_run_id]);
+  domain := job.domain;
+  RETURN NEXT;
+END $function$;
+
+CREATE OR REPLACE FUNCTION tallyman.scheduler_segment_of(p_key text, p_segments integer)
+ RETURNS integer
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$ SELECT abs(hashtextextended(p_key, 0) % p_segments)::integer $function$;
+
+CREATE OR REPLACE FUNCTION tallyman.scheduler_time(p_ms bigint)
+ RETURNS timestamp with time zone
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$ SELECT to_timestamp(p_ms::double precision / 1000) $function$;
 
 -- The schema of each simulation run.
 

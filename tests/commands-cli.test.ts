@@ -1,35 +1,8 @@
-import { execFile } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
 import { setup } from "../src/testing/index.ts";
-
-const main = fileURLToPath(new URL("../src/cli/main.ts", import.meta.url));
-
-interface Run {
-  readonly code: number;
-  readonly out: string;
-  readonly err: string;
-}
-
-function tallyman(url: string, ...args: string[]): Promise<Run> {
-  const argv = ["--import", "tsx", main, "--database-url", url, ...args];
-  return new Promise((resolve) => {
-    execFile(process.execPath, argv, (error, out, err) =>
-      resolve({ code: Number(error?.code ?? 0), out, err }),
-    );
-  });
-}
-
-async function json(url: string, ...args: string[]) {
-  const { out, err } = await tallyman(url, "--json", ...args);
-  try {
-    return JSON.parse(out);
-  } catch {
-    throw new Error(`no JSON from ${args.join(" ")}: ${out} ${err}`);
-  }
-}
+import { json, tallyman } from "./kit/cli.ts";
 
 it("sends, works, repairs and follows a batch from the command line", async () => {
   await using t = await setup();

@@ -1,10 +1,9 @@
-import { readFile } from "node:fs/promises";
-import { join } from "node:path";
 import { expect, it } from "vitest";
 import { CommandBus } from "../src/commands/index.ts";
-import { Database, EmbeddedServer, migrate } from "../src/database/index.ts";
 import { sleep } from "../src/runtime/index.ts";
 import { type Child, setup, startChild } from "../src/testing/index.ts";
+import { crashableServer, persist, randomFrom } from "./helpers/chaos.ts";
+import { killPostgres } from "./helpers/kill-postgres.ts";
 
 /** The full size is CRASH_KILLS=200 CRASH_RESTARTS=20 CRASH_COMMANDS=50000; the default is what CI can spare. */
 const kills = Number(process.env.CRASH_KILLS ?? 4);
@@ -15,48 +14,11 @@ const workers = 3;
 const batchSize = 100;
 const script = new URL("./children/command-worker.child.ts", import.meta.url);
 
-/** A small generator of repeatable numbers in [0, 1). */
-function randomFrom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return state / 2 ** 32;
-  };
-}
-
-async function killPostgres(folder: string): Promise<void> {
-  const [pid = ""] = (await readFile(join(folder, "data", "postmaster.pid"), "utf8").catch(() => "")).split(
-    "\n",
-  );
-  if (pid !== "") process.kill(Number(pid), "SIGQUIT");
-}
-
-/** A query that waits for the server to come back. */
-async function persist<T>(query: () => Promise<T>): Promise<T> {
-  for (;;) {
-    try {
-      return await query();
-    } catch (error) {
-      if ((error as Error).name === "AssertionError") throw error;
-      await sleep(200);
-    }
-  }
-}
-
 it(
   `loses nothing and repeats no effect in ${kills} kills of workers and ${restarts} crashes of PostgreSQL over ${commandCount} commands`,
   async () => {
     await using t = await setup();
-    t.logs.expectLog({
-      logger: "database.embedded",
-      level: "warn",
-      message: "Lost the embedded PostgreSQL, attaching again",
-    });
-    const folder = join(await t.temporaryFolder(), "postgres");
-    const settings = { fsync: "off", full_page_writes: "off", max_connections: "200" };
-    const server = t.use(await EmbeddedServer.attach({ folder, settings }));
-    const database = t.use(await Database.connect({ url: server.url(), listenUrl: null }, server));
-    await migrate(database);
+    const { database, folder } = await crashableServer(t);
     const bus = t.use(new CommandBus(database));
     // No unique constraint: an effect that happens twice must show.
     await database.query("CREATE TABLE effect (command_id uuid)");
@@ -70,15 +32,15 @@ it(
     const random = randomFrom(seed);
     const children: Child[] = [];
     try {
-      for (let i = 0; i < workers; i++) children.push(startChild(script, { args: [server.folder] }));
+      for (let i = 0; i < workers; i++) children.push(startChild(script, { args: [folder] }));
       const restartEvery = Math.max(1, Math.floor(kills / Math.max(1, restarts)));
       for (let kill = 1; kill <= kills; kill++) {
         const index = Math.floor(random() * workers);
         await children[index]?.line("working").catch(() => undefined);
         await sleep(random() * 400);
         children[index]?.kill("SIGKILL");
-        children[index] = startChild(script, { args: [server.folder] });
-        if (kill % restartEvery === 0) await killPostgres(server.folder);
+        children[index] = startChild(script, { args: [folder] });
+        if (kill % restartEvery === 0) await killPostgres(folder);
       }
       const unfinished = async () => {
         const { rows } = await database.query<{ n: number }>(

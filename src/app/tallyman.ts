@@ -9,6 +9,7 @@ import {
 } from "../database/index.ts";
 import { TallymanError } from "../errors/index.ts";
 import { MetricsRegistry } from "../monitoring/index.ts";
+import { Scheduler } from "../scheduler/index.ts";
 import { PostgresTopics } from "../topics/index.ts";
 import type { DatabaseConfig } from "./config/index.ts";
 
@@ -50,6 +51,8 @@ export class Tallyman implements AsyncDisposable {
   readonly metrics: MetricsRegistry = new MetricsRegistry();
   /** Topics and consumer groups in this database. */
   readonly topics: PostgresTopics;
+  /** Jobs, fleet, segments and coordinators of this database. */
+  readonly scheduler: Scheduler;
   readonly #embedded: EmbeddedServer | undefined;
   #commands: CommandBus | undefined;
   #closed: Promise<void> | undefined;
@@ -57,6 +60,7 @@ export class Tallyman implements AsyncDisposable {
   private constructor(database: Database, embedded?: EmbeddedServer) {
     this.database = database;
     this.topics = new PostgresTopics(database);
+    this.scheduler = new Scheduler(database, () => this.commands);
     this.#embedded = embedded;
     this.metrics.register("resource", "database", database);
   }
@@ -135,6 +139,7 @@ export class Tallyman implements AsyncDisposable {
   }
 
   async #closeAll(): Promise<void> {
+    await this.scheduler.close();
     await this.#commands?.close();
     await this.topics.close();
     await this.database.close();

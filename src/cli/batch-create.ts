@@ -47,7 +47,8 @@ export function batchCreateCommand(): Command {
     });
 }
 
-async function readCommands(file: string): Promise<BatchCommand[]> {
+/** The commands of a file with one JSON object per line; '-' is standard input. */
+export async function readCommands(file: string): Promise<BatchCommand[]> {
   const input = file === "-" ? process.stdin : createReadStream(file);
   const list: BatchCommand[] = [];
   let number = 0;

@@ -26,6 +26,36 @@ export function parseNumber(option: string, text: string, min = 1): number {
   throw new TallymanError("USAGE", `${option} must be a whole number of at least ${min}, but is '${text}'.`);
 }
 
+const unitMs = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+
+/** Parses a duration such as 500ms, 30s, 5m, 2h or 1d into milliseconds. */
+export function parseDuration(option: string, text: string): number {
+  const [, amount = "", unit = ""] = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(text.trim()) ?? [];
+  const ms = Math.round(Number(amount) * (unitMs[unit as keyof typeof unitMs] ?? Number.NaN));
+  if (amount !== "" && Number.isSafeInteger(ms)) return ms;
+  throw new TallymanError(
+    "USAGE",
+    `${option} must be a duration such as 500ms, 30s, 5m, 2h or 1d, but is '${text}'.`,
+  );
+}
+
+/** Milliseconds as people write them, in the largest unit that fits. */
+export function formatDuration(ms: number): string {
+  const units = Object.entries(unitMs).toReversed();
+  const [unit, size] = units.find(([, size]) => ms > 0 && ms % size === 0) ?? ["ms", 1];
+  return `${ms / size}${unit}`;
+}
+
+/** Parses a time in ISO 8601. */
+export function parseTime(option: string, text: string): Date {
+  const time = new Date(text);
+  if (!Number.isNaN(time.getTime()) && /^\d{4}-\d\d-\d\d/.test(text)) return time;
+  throw new TallymanError(
+    "USAGE",
+    `${option} must be a time such as 2030-01-01T09:00:00Z, but is '${text}'.`,
+  );
+}
+
 /** Who acts, for the audit: the one named, or the user of this machine. */
 export function operatorName(given?: string): string {
   return given ?? userInfo().username;

@@ -1,9 +1,10 @@
 import { Command } from "commander";
-import { doctor, type Tallyman } from "../app/index.ts";
+import { type Config, doctor, type Tallyman } from "../app/index.ts";
 import { exitCodes, isTallymanError } from "../errors/index.ts";
 import { configureLogging, sleep } from "../runtime/index.ts";
 import { commandsDemo } from "./demo/commands-demo.ts";
 import type { DemoPart } from "./demo/demo-part.ts";
+import { schedulerDemo } from "./demo/scheduler-demo.ts";
 import { describeDiagnosis } from "./doctor.ts";
 import { interruption } from "./interrupt.ts";
 import { withTallyman } from "./open.ts";
@@ -13,10 +14,13 @@ interface Options extends GlobalOptions {
   readonly keep?: boolean;
 }
 
-type RunPart = (tallyman: Tallyman, say: (text: string) => void) => Promise<DemoPart>;
+type RunPart = (tallyman: Tallyman, say: (text: string) => void, config: Config) => Promise<DemoPart>;
 
 /** What the demo shows, in this order; each under its own name in the JSON. */
-const parts: Readonly<Record<string, RunPart>> = { commands: commandsDemo };
+const parts: Readonly<Record<string, RunPart>> = {
+  commands: commandsDemo,
+  scheduler: schedulerDemo,
+};
 
 const examples = `
 Examples:
@@ -26,16 +30,18 @@ Examples:
 /** `tallyman demo`: shows the main job from nothing to a checked result. */
 export function demoCommand(): Command {
   return new Command("demo")
-    .description("see it work: a batch with failures and their repair; everything accounted for")
+    .description(
+      "see it work: a batch with failures and their repair, jobs whose leader is killed; everything accounted for",
+    )
     .option("--keep", "stay up until Ctrl+C, so that other commands can look around")
     .addHelpText("after", examples)
     .action(async (_options: Options, command: Command) => {
       const options = command.optsWithGlobals<Options>();
       const startedMs = performance.now();
       printStep(options, "Opening the database …");
-      await withTallyman(options, async (tallyman) => {
+      await withTallyman(options, async (tallyman, config) => {
         if (!options.verbose) configureLogging({ level: "warn" }); // the steps tell the story
-        const shown = await runParts(tallyman, (text) => printStep(options, text));
+        const shown = await runParts(tallyman, config, (text) => printStep(options, text));
         const diagnosis = await doctor(tallyman);
         const seconds = (performance.now() - startedMs) / 1000;
         const success = diagnosis.healthy && Object.values(shown).every((part) => part.success);
@@ -49,9 +55,13 @@ export function demoCommand(): Command {
     });
 }
 
-async function runParts(tallyman: Tallyman, say: (text: string) => void): Promise<Record<string, DemoPart>> {
+async function runParts(
+  tallyman: Tallyman,
+  config: Config,
+  say: (text: string) => void,
+): Promise<Record<string, DemoPart>> {
   const shown: Record<string, DemoPart> = {};
-  for (const [name, run] of Object.entries(parts)) shown[name] = await run(tallyman, say);
+  for (const [name, run] of Object.entries(parts)) shown[name] = await run(tallyman, say, config);
   return shown;
 }
 

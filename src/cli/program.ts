@@ -2,18 +2,24 @@ import { readFileSync } from "node:fs";
 import { Command } from "commander";
 import { batchCommand } from "./batch.ts";
 import { configCommand } from "./config.ts";
+import { coordinatorCommand } from "./coordinator.ts";
 import { demoCommand } from "./demo.ts";
 import { doctorCommand } from "./doctor.ts";
 import { gapsCommand } from "./gaps.ts";
 import { initCommand } from "./init.ts";
+import { jobCommand } from "./job.ts";
+import { leaderCommand } from "./leader.ts";
 import { migrateCommand } from "./migrate.ts";
 import { runCommand } from "./run.ts";
+import { schedulerWorkerCommand } from "./scheduler-worker.ts";
+import { segmentsCommand } from "./segments.ts";
 import { sendCommand } from "./send.ts";
 import { serviceCommand } from "./service.ts";
 import { topicCommand } from "./topic.ts";
 import { tsqCommand } from "./tsq.ts";
 import { upCommand } from "./up.ts";
 import { workerCommand } from "./worker.ts";
+import { workersCommand } from "./workers.ts";
 
 const exitCodeHelp = `
 Exit codes: 0 ok, 1 error, 2 usage, 3 not found, 4 batch ended with failures, 5 migration pending,
@@ -59,6 +65,12 @@ export function createProgram(): Command {
     gapsCommand(),
     runCommand(),
     topicCommand(),
+    jobCommand(),
+    schedulerWorkerCommand(),
+    coordinatorCommand(),
+    leaderCommand(),
+    workersCommand(),
+    segmentsCommand(),
   ];
   for (const command of commands) program.addCommand(inherit(command));
   return program;

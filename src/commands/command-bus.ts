@@ -11,7 +11,7 @@ import { type EnqueueTarget, enqueue, enqueueChunk, refuseDuplicates } from "./e
 import { Hints } from "./hints.ts";
 import { Maintenance, type Pruned, type RetentionOptions } from "./maintenance.ts";
 import { ReplyQueue } from "./reply-queue.ts";
-import { type SerializedCommand, serializeCommand } from "./serialize.ts";
+import { type SerializedCommand, serializeCommand, withoutId } from "./serialize.ts";
 import { type AuditEvent, selectAudit, selectBatchHistory, selectHistory } from "./sql/audit.ts";
 import { selectBatchesById } from "./sql/batch.ts";
 import { selectCommand, setPaused } from "./sql/command.ts";
@@ -326,6 +326,11 @@ export class CommandBus implements AsyncDisposable {
   /** @internal */
   completed(batchIds: readonly string[]): void {
     this.#batches.completed(batchIds);
+  }
+
+  /** @internal Commands checked as by {@link send}, as JSON objects without ids: to be sent later, and again. */
+  async templates(domain: string, commands: readonly BatchCommand[]): Promise<string[]> {
+    return (await this.#prepare(domain, commands)).map(withoutId);
   }
 
   async #prepare(

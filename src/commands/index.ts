@@ -50,6 +50,7 @@ export {
   type TransactionOption,
 } from "./command-bus.ts";
 export type { CommandContext, CommandHandler } from "./command-handler.ts";
+export { newCommandId } from "./command-id.ts";
 export type { CommandType } from "./command-schemas.ts";
 export {
   BatchSealedError,

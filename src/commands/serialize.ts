@@ -48,6 +48,13 @@ export function serializeCommand(
   return { commandId: commandId.toLowerCase(), json: `${head.slice(0, -1)},"data":${data}}` };
 }
 
+const headWithId = /^\{"command_id":"[^"]*",/;
+
+/** The command without its id: what is stored now and sent later, each time under an id of its own. */
+export function withoutId({ json }: SerializedCommand): string {
+  return json.replace(headWithId, "{");
+}
+
 function dataJson({ commandType, data }: BatchCommand, commandId: string, bytesMax: number): string {
   const json = storableJson(data);
   if (json === undefined) {

@@ -1,25 +1,8 @@
-/** Exit codes of the CLI, as documented in docs/errors.md. */
-export const exitCodes = {
-  ok: 0,
-  error: 1,
-  usage: 2,
-  notFound: 3,
-  batchEndedWithFailures: 4,
-  migrationPending: 5,
-  databaseUnreachable: 6,
-} as const;
+import { type CatalogueEntry, exitCodes } from "./catalogue-entry.ts";
+import { httpCodes } from "./catalogue-http.ts";
+import { schedulerCodes } from "./catalogue-scheduler.ts";
 
-/** One row of the catalogue: what a code means and how each interface reports it. */
-export interface CatalogueEntry {
-  /** HTTP status of a response that carries this code. */
-  readonly status: number;
-  /** Exit code of a CLI command that ends with this code. */
-  readonly exit: number;
-  /** What happened, in one sentence. */
-  readonly meaning: string;
-  /** What the reader can do about it. */
-  readonly remedy: string;
-}
+export { type CatalogueEntry, exitCodes } from "./catalogue-entry.ts";
 
 /**
  * Every stable error code of Tallyman. Codes are added, never renamed: people match on them.
@@ -437,6 +420,8 @@ export const errorCatalogue = {
     meaning: "The service is in a state in which it can't do what was asked.",
     remedy: "The message names the state and the actions that fit it.",
   },
+  ...httpCodes,
+  ...schedulerCodes,
 } as const satisfies Record<string, CatalogueEntry>;
 
 /** A stable error code; see {@link errorCatalogue}. */

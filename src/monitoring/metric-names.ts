@@ -168,6 +168,15 @@ const rows = {
 
   service_running: gauge("service_running", "1 while the service is RUNNING."),
   service_restarts: counter("service_restarts", "Restarts of the service by its restart policy."),
+  is_leader: gauge("scheduler_is_leader", "1 while this coordinator leads, else 0."),
+  leader_epoch: gauge("scheduler_leader_epoch", "The latest term that this coordinator led in."),
+  elections_won: counter("scheduler_elections_won", "Elections that this coordinator won."),
+  segments_assigned: counter("scheduler_segments_assigned", "Segments that this leader gave to workers."),
+  segments_revoked: counter("scheduler_segments_revoked", "Segments that this leader asked back."),
+  segments_taken_back: counter(
+    "scheduler_segments_taken_back",
+    "Segments that this leader took from silent workers, or that were not given back in time.",
+  ),
 
   error_count: gauge("recent_errors", "Entries in the component's bounded error list."),
 
@@ -182,6 +191,13 @@ const rows = {
     stem: "release_gap_pending_latency",
     what: "release a gap",
   }),
+  jobs_fired: counter("jobs_fired", "Fires of jobs that put a command or batch on the bus."),
+  jobs_missed: counter("jobs_missed", "Ranges of times at which jobs did not fire, recorded as missed."),
+  jobs_overlapped: counter("jobs_overlapped", "Fires left out because the one before had not ended."),
+  jobs_parked: counter("jobs_parked", "Jobs parked because their fire failed."),
+  fires_stale: counter("fires_stale", "Fires refused: the job or its segment had changed meanwhile."),
+  segments_held: gauge("segments_held", "Segments that a scheduler worker works on."),
+  ...latency({ base: "fire_lag", stem: "fire_lag", what: "fire a job after its time had come" }),
   ...latency({ base: "handler_latency", stem: "handler_latency", what: "run a command's handler" }),
   ...latency({ base: "write_batch_latency", stem: "write_batch_latency", what: "write a batch file" }),
   ...latency({

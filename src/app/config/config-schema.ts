@@ -96,7 +96,7 @@ const server = z
   .prefault({})
   .describe("The HTTP API.");
 
-/** These keys keep the names that operators of the coordinator know; all three are milliseconds. */
+/** The first three keys keep the names that operators of the coordinator know; all are milliseconds. */
 const coordinator = z
   .strictObject({
     heartbeatInterval: milliseconds(30_000).describe("Time between two heartbeats, in milliseconds."),
@@ -105,6 +105,9 @@ const coordinator = z
     ),
     leaderElectionInterval: milliseconds(10_000).describe(
       "Time between two attempts to become leader, in milliseconds.",
+    ),
+    leaderLease: milliseconds(10_000).describe(
+      "How long leadership lasts without a renewal, in milliseconds; renewed every third of it.",
     ),
   })
   .refine((value) => value.heartbeatTimeout >= 2 * value.heartbeatInterval, {

@@ -66,7 +66,12 @@ describe("defaults and spellings", () => {
       settings: settingsDefaults,
       server: { port: 8082 },
       scheduler: {
-        coordinator: { heartbeatInterval: 30_000, heartbeatTimeout: 60_000, leaderElectionInterval: 10_000 },
+        coordinator: {
+          heartbeatInterval: 30_000,
+          heartbeatTimeout: 60_000,
+          leaderElectionInterval: 10_000,
+          leaderLease: 10_000,
+        },
       },
       resources: {},
       services: {},

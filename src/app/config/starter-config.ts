@@ -54,6 +54,7 @@ scheduler:
     heartbeat-interval: 30000
     heartbeat-timeout: 60000
     leader-election-interval: 10000
+    leader-lease: 10000
 
 # The run that services work on; without it they take the first run that begins after they do.
 # runId: 20251006143025-550e8400-e29b-41d4-a716-446655440000

@@ -5,8 +5,10 @@ import { checkBatchCounters, checkCommands, checkCommandTables } from "./check-c
 import { checkConnections } from "./check-connections.ts";
 import { checkDatabase } from "./check-database.ts";
 import { checkDisk } from "./check-disk.ts";
+import { checkJobs } from "./check-jobs.ts";
 import { checkMigrations } from "./check-migrations.ts";
 import { checkNode } from "./check-node.ts";
+import { checkLeader, checkSchedulerWorkers, checkSegments } from "./check-scheduler.ts";
 import { checkServices } from "./check-services.ts";
 import { type Finding, failure } from "./finding.ts";
 
@@ -24,6 +26,10 @@ const checks: readonly (readonly [string, Check])[] = [
   ["command tables", checkCommandTables],
   ["batch counters", checkBatchCounters],
   ["services", checkServices],
+  ["scheduler leader", checkLeader],
+  ["scheduler workers", checkSchedulerWorkers],
+  ["segments", checkSegments],
+  ["jobs", checkJobs],
 ];
 
 /** What {@link doctor} found. */

@@ -22,9 +22,7 @@ export interface NewBatch {
 /** Stores a batch; its commands follow in the same transaction. Returns that transaction's id. */
 export async function insertBatch(executor: Executor, batch: NewBatch): Promise<string> {
   const { rows } = await executor.query<{ xid: string }>(
-    `INSERT INTO tallyman.command_bus_batch
-       (batch_id, domain, name, custom_data, total_count, is_sealed, priority, expires_at, completion)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) RETURNING pg_current_xact_id()::text AS xid`,
+    "SELECT tallyman.command_bus_insert_batch($1, $2, $3, $4::jsonb, $5, $6, $7, $8, $9::jsonb) AS xid",
     [
       batch.batchId,
       batch.domain,

@@ -1,0 +1,94 @@
+import { Command } from "commander";
+import type { JobInfo, JobStatus, JobStore } from "../scheduler/index.ts";
+import { parseNumber } from "./command-options.ts";
+import { jobAddCommand } from "./job-add.ts";
+import { describeSchedule, jobShowCommand } from "./job-show.ts";
+import { withTallyman } from "./open.ts";
+import { alignColumns, type GlobalOptions, printResult } from "./output.ts";
+
+/** `tallyman job`: what fires when. */
+export function jobCommand(): Command {
+  return new Command("job")
+    .description("add, look at and change jobs: commands and batches that are sent by a schedule")
+    .addCommand(jobAddCommand())
+    .addCommand(listCommand())
+    .addCommand(jobShowCommand())
+    .addCommand(
+      actionCommand("pause", "keep a job from firing until it is resumed", (jobs, key) =>
+        jobs.pause(key).then(() => ({ key, text: `Paused ${key}.` })),
+      ),
+    )
+    .addCommand(
+      actionCommand(
+        "resume",
+        "let a paused or parked job fire again; its misfire policy says what it catches up",
+        (jobs, key) => jobs.resume(key).then(() => ({ key, text: `Resumed ${key}.` })),
+      ),
+    )
+    .addCommand(
+      actionCommand("run", "run a job now, beside its schedule", async (jobs, key) => {
+        const { runId, fireTime } = await jobs.run(key);
+        return { key, runId, fireTime, text: `Running ${key} now as ${runId}.` };
+      }),
+    )
+    .addCommand(
+      actionCommand("remove", "remove a job and its history; what it sent stays", (jobs, key) =>
+        jobs.remove(key).then(() => ({ key, text: `Removed ${key}.` })),
+      ),
+    );
+}
+
+interface ListOptions extends GlobalOptions {
+  readonly status?: string;
+  readonly limit: string;
+  readonly cursor?: string;
+}
+
+function listCommand(): Command {
+  return new Command("list")
+    .description("list the jobs in the order of their keys")
+    .option("--status <status>", "SCHEDULED, PAUSED, DISABLED, PARKED or FINISHED")
+    .option("--limit <n>", "jobs at most, up to 1000", "20")
+    .option("--cursor <key>", "go on after this job")
+    .addHelpText(
+      "after",
+      "\nExamples:\n  $ tallyman job list\n  $ tallyman job list --status PARKED --json | jq -r '.[].errorMessage'",
+    )
+    .action(async (_options: ListOptions, command: Command) => {
+      const options = command.optsWithGlobals<ListOptions>();
+      const { status, cursor } = options;
+      const page = {
+        status: status?.toUpperCase() as JobStatus | undefined,
+        cursor,
+        limit: parseNumber("--limit", options.limit),
+      };
+      const jobs = await withTallyman(options, ({ scheduler }) => scheduler.jobs.list(page));
+      printResult(options, jobs, jobs.length === 0 ? "There are no such jobs." : table(jobs));
+    });
+}
+
+function table(jobs: readonly JobInfo[]): string {
+  const rows = jobs.map(({ key, status, schedule, nextFireAt, fireCount, domain, target }) => [
+    key,
+    status,
+    describeSchedule(schedule),
+    nextFireAt?.toISOString() ?? "none",
+    `${fireCount}`,
+    `${target === "BATCH" ? "batch" : "command"} in ${domain}`,
+  ]);
+  return alignColumns([["JOB", "STATUS", "SCHEDULE", "NEXT FIRE", "FIRES", "SENDS"], ...rows]);
+}
+
+type Act = (jobs: JobStore, key: string) => Promise<{ readonly key: string; readonly text: string }>;
+
+function actionCommand(name: string, description: string, act: Act): Command {
+  return new Command(name)
+    .description(description)
+    .argument("<key>", "the job")
+    .addHelpText("after", `\nExample:\n  $ tallyman job ${name} nightly`)
+    .action(async (key: string, _options: GlobalOptions, command: Command) => {
+      const options = command.optsWithGlobals<GlobalOptions>();
+      const { text, ...data } = await withTallyman(options, ({ scheduler }) => act(scheduler.jobs, key));
+      printResult(options, data, text);
+    });
+}

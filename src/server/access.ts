@@ -1,0 +1,44 @@
+import { isIP } from "node:net";
+import type { FastifyRequest } from "fastify";
+import { TallymanError } from "../errors/index.ts";
+
+/** Whether only this machine reaches a host. */
+export function isLoopback(host: string): boolean {
+  const bare = host.replace(/^\[(.*)\]$/, "$1").toLowerCase();
+  return bare === "localhost" || bare === "::1" || (isIP(bare) === 4 && bare.startsWith("127."));
+}
+
+/**
+ * Refuses to listen where other machines reach us: nobody would be asked who they are.
+ *
+ * @throws TallymanError PUBLIC_BIND_REFUSED
+ */
+export function refusePublicBind(host: string): void {
+  if (isLoopback(host)) return;
+  throw new TallymanError(
+    "PUBLIC_BIND_REFUSED",
+    `Not listening on ${host}: other machines could reach it, and there are no access tokens yet. Use 127.0.0.1.`,
+    { details: { host } },
+  );
+}
+
+/**
+ * Refuses requests that a page of another web site sends from a browser on this machine: those say where they
+ * come from, or reach us by a name that was made to point here.
+ *
+ * @throws TallymanError REQUEST_FORBIDDEN
+ */
+export async function refuseOtherSites({ headers }: FastifyRequest): Promise<void> {
+  const { host = "", origin } = headers;
+  const reachedAs = hostnameOf(`http://${host}`);
+  const isOurs = reachedAs !== undefined && isLoopback(reachedAs);
+  if (isOurs && (origin === undefined || origin === `http://${host}`)) return;
+  const what = isOurs ? `the page ${origin}` : `a request to '${host}'`;
+  throw new TallymanError("REQUEST_FORBIDDEN", `Refused: ${what} is not this server's.`, {
+    details: isOurs ? { origin } : { host },
+  });
+}
+
+function hostnameOf(url: string): string | undefined {
+  return URL.canParse(url) ? new URL(url).hostname : undefined;
+}

@@ -1,0 +1,68 @@
+import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
+import { didYouMean, isTallymanError, TallymanError, toTallymanError } from "../errors/index.ts";
+import { logger } from "../runtime/index.ts";
+import type { FailureBody } from "./envelope.ts";
+
+const log = logger("server.http");
+
+const tooLarge = 413;
+const serverFault = 500;
+
+/** Answers a failed request in the envelope, with the status of its code. */
+export async function reportError(error: FastifyError, request: FastifyRequest, reply: FastifyReply) {
+  const known = toApiError(error, request);
+  const { status } = known.entry;
+  const isUnforeseen = known.code === "INTERNAL";
+  if (status >= serverFault && !isTallymanError(error))
+    log.error(`${request.method} ${request.routeOptions.url ?? "unknown path"} failed`, { error });
+  const message = isUnforeseen ? known.entry.meaning : known.message;
+  const body: FailureBody = {
+    success: false,
+    error: { code: known.code, message, details: isUnforeseen ? {} : { ...known.details } },
+  };
+  return reply.code(status).send(body);
+}
+
+/** Answers a request for a path that is not there. */
+export async function reportUnknownRoute(request: FastifyRequest): Promise<never> {
+  const [path = ""] = request.url.split("?");
+  throw new TallymanError("ROUTE_NOT_FOUND", `There is no ${request.method} ${path}.`, {
+    details: { method: request.method, path },
+  });
+}
+
+/** Fastify's own errors as ours: what the client did wrong is told with the field, if there is one. */
+function toApiError(error: FastifyError, request: FastifyRequest): TallymanError {
+  if (isTallymanError(error)) return error;
+  const [fault] = error.validation ?? [];
+  if (fault) return invalidField(fault, error.validationContext ?? "request", request);
+  const { statusCode = serverFault } = error;
+  if (statusCode === tooLarge)
+    return new TallymanError("REQUEST_TOO_LARGE", `The request's body is too large: ${error.message}.`);
+  if (statusCode < serverFault)
+    return new TallymanError("REQUEST_INVALID", error.message, { details: { reason: error.code } });
+  return toTallymanError(error);
+}
+
+type Fault = NonNullable<FastifyError["validation"]>[number];
+
+function invalidField(fault: Fault, place: string, request: FastifyRequest): TallymanError {
+  const { keyword, params, instancePath } = fault;
+  const where = place === "querystring" ? "Parameter" : "Field";
+  const { missingProperty, additionalProperty } = params as Record<string, string | undefined>;
+  const field = missingProperty ?? additionalProperty ?? instancePath.slice(1).replaceAll("/", ".");
+  const details = { field };
+  if (keyword === "required")
+    return new TallymanError("REQUEST_INVALID", `${where} '${field}' is missing.`, { details });
+  if (keyword === "additionalProperties") {
+    const hint = didYouMean(field, knownFields(request, place));
+    return new TallymanError("REQUEST_INVALID", `${where} '${field}' is unknown. ${hint}`, { details });
+  }
+  const reason = fault.message ?? "is not valid";
+  return new TallymanError("REQUEST_INVALID", `${where} '${field}' ${reason}.`, { details });
+}
+
+function knownFields(request: FastifyRequest, place: string): string[] {
+  const schema = request.routeOptions.schema as Record<string, { properties?: object }> | undefined;
+  return Object.keys(schema?.[place]?.properties ?? {});
+}

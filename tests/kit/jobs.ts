@@ -1,0 +1,129 @@
+import { expect } from "vitest";
+import { CommandBus } from "../../src/commands/index.ts";
+import type { Database } from "../../src/database/index.ts";
+import {
+  Coordinator,
+  JobStore,
+  SchedulerWorker,
+  type SchedulerWorkerOptions,
+} from "../../src/scheduler/index.ts";
+import { nextAfter, type Times } from "../../src/scheduler/schedule.ts";
+import type { TestContext } from "../../src/testing/index.ts";
+
+/** A bus and a job store on the test's database. */
+export function openJobs(t: TestContext): { bus: CommandBus; jobs: JobStore } {
+  const bus = t.use(new CommandBus(t.database));
+  return { bus, jobs: new JobStore(t.database, bus) };
+}
+
+/** A command job for the domain "d". */
+export const command = { domain: "d", commandType: "T", data: { n: 1 } } as const;
+
+/** Gives segments (default: all) to a worker as a leader would; returns the grants. */
+export async function grant(database: Database, workerId: string, segments?: readonly number[]) {
+  const { rows } = await database.query<{ segmentId: number; epoch: number }>(
+    `UPDATE tallyman.scheduler_segment SET status = 'ASSIGNED', worker_id = $1, assigned_at = clock_timestamp(),
+       revoke_deadline = NULL, epoch = epoch + 1
+     WHERE $2::int[] IS NULL OR segment_id = ANY ($2) RETURNING segment_id AS "segmentId", epoch`,
+    [workerId, segments ?? null],
+  );
+  return rows.sort((a, b) => a.segmentId - b.segmentId);
+}
+
+/** Moves every job's schedule and next time by so much into the past, as if it had been made earlier. */
+export async function age(database: Database, interval: string): Promise<void> {
+  await database.query(
+    "UPDATE tallyman.scheduler_job SET anchor_at = anchor_at - $1::interval, start_at = start_at - $1::interval",
+    [interval],
+  );
+  await database.query(
+    "UPDATE tallyman.scheduler_job_state SET next_fire_at = next_fire_at - $1::interval, due_at = due_at - $1::interval",
+    [interval],
+  );
+}
+
+/** A coordinator that elects itself at once and reacts fast. */
+export async function startCoordinator(t: TestContext): Promise<Coordinator> {
+  const coordinator = t.use(
+    new Coordinator(t.database, {
+      coordinatorId: "c",
+      port: 1,
+      scanIntervalMs: 50,
+      joinDelayMs: 0,
+      leaseMs: 3_000,
+      renewMs: 500,
+    }),
+  );
+  await coordinator.start();
+  return coordinator;
+}
+
+/** A scheduler worker with short waits, stopped with the test. */
+export async function startSchedulerWorker(
+  t: TestContext,
+  bus: CommandBus,
+  options: Partial<SchedulerWorkerOptions> = {},
+): Promise<SchedulerWorker> {
+  const worker = t.use(
+    new SchedulerWorker(t.database, bus, {
+      heartbeatIntervalMs: 100,
+      heartbeatTimeoutMs: 2_000,
+      pollIntervalMs: 100,
+      gatherMs: 1,
+      ...options,
+    }),
+  );
+  await worker.start();
+  return worker;
+}
+
+interface LedgerRow extends Times {
+  readonly jobKey: string;
+  readonly nextFireMs: number | null;
+  readonly fires: readonly {
+    readonly ms: number;
+    readonly until: number | null;
+    readonly outcome: string;
+    readonly runs: number;
+  }[];
+}
+
+/**
+ * The account of all fires (invariants 6 and 7): walking through each job's schedule from its first recorded time,
+ * every time before the next one has exactly one fire, with exactly one command on the bus, or lies in exactly
+ * one missed range. Returns how many fired.
+ */
+export async function accountForFires(database: Database): Promise<number> {
+  const { rows } = await database.query<LedgerRow>(
+    `SELECT j.job_key AS "jobKey", j.schedule_kind AS kind, j.every_ms AS "everyMs", j.cron, j.time_zone AS "timeZone",
+            (date_part('epoch', j.anchor_at) * 1000)::bigint AS "anchorMs", (date_part('epoch', j.start_at) * 1000)::bigint AS "startMs",
+            (date_part('epoch', j.end_at) * 1000)::bigint AS "endMs", (date_part('epoch', s.next_fire_at) * 1000)::bigint AS "nextFireMs",
+            (SELECT coalesce(json_agg(json_build_object('ms', date_part('epoch', f.fire_time) * 1000,
+                'until', date_part('epoch', f.missed_until) * 1000, 'outcome', f.outcome, 'runs',
+                (SELECT count(*) FROM tallyman.command_bus_command c WHERE c.domain = j.domain AND c.command_id = f.run_id)
+                + (SELECT count(*) FROM tallyman.command_bus_batch b WHERE b.batch_id = f.run_id)) ORDER BY f.fire_time), '[]')
+             FROM tallyman.scheduler_fire f WHERE f.job_id = j.job_id AND NOT f.is_manual) AS fires
+     FROM tallyman.scheduler_job j JOIN tallyman.scheduler_job_state s USING (job_id) ORDER BY j.job_key`,
+  );
+  let fired = 0;
+  for (const job of rows) {
+    let expected: number | null = job.fires[0]?.ms ?? job.nextFireMs;
+    for (const { ms, until, outcome, runs } of job.fires) {
+      expect({ job: job.jobKey, ms, runs }).toEqual({
+        job: job.jobKey,
+        ms: expected,
+        runs: outcome === "FIRED" ? 1 : 0,
+      });
+      expected = nextAfter(job, until === null ? ms : until - 1);
+      if (outcome === "FIRED") fired++;
+    }
+    if (job.fires.length > 0)
+      expect({ job: job.jobKey, next: job.nextFireMs }).toEqual({ job: job.jobKey, next: expected });
+  }
+  const { rows: sent } = await database.query<{ n: number }>(
+    `SELECT (SELECT count(*) FROM tallyman.command_bus_command WHERE batch_id IS NULL)
+          + (SELECT count(*) FROM tallyman.command_bus_batch) - (SELECT count(*) FROM tallyman.scheduler_fire WHERE is_manual) AS n`,
+  );
+  expect({ sent: Number(sent[0]?.n) }).toEqual({ sent: fired });
+  return fired;
+}
