@@ -4,9 +4,9 @@ import { crashPoint, type Deferred, deferred } from "../runtime/index.ts";
 import type { CommandContext } from "./command-handler.ts";
 import { markOutage } from "./failure.ts";
 import type { Leases } from "./leases.ts";
-import { storableJson } from "./serialize.ts";
 import { type ClaimedRow, lockClaimed } from "./sql/claim.ts";
 import { type Settled, settleCommands } from "./sql/settle.ts";
+import { settlementOfSuccess } from "./success.ts";
 
 /** What an attempt needs of its worker. */
 export interface AttemptHost {
@@ -99,20 +99,8 @@ export class Attempt implements CommandContext {
     if (!(await lockClaimed(tx, this.#claimed))) throw this.#leaseLost();
     const result = await work(tx);
     crashPoint("commands.transaction.before-settle");
-    const json = storableJson(result ?? null);
-    if (json === undefined)
-      throw new TallymanError("COMMAND_INVALID", "The result is not JSON that can be stored.");
-    this.settled = await settleCommands(tx, [
-      {
-        id: this.#claimed.id,
-        from: "IN_PROGRESS",
-        leaseToken: this.#claimed.leaseToken,
-        outcome: "COMPLETED",
-        event: "COMPLETED",
-        isAttempt: true,
-        ...(result !== undefined && { result: json }),
-      },
-    ]);
+    const settlement = settlementOfSuccess(this.#claimed, result);
+    this.settled = await settleCommands(tx, [settlement], { from: "IN_PROGRESS" });
     crashPoint("commands.transaction.before-commit");
     return result;
   }

@@ -233,7 +233,7 @@ describe("batch counters", () => {
     const request = { domain: "d", limit: 2, leaseMs: 60_000, worker: "w", endedLeases: [] };
     const [first, second] = await claimCommands(t.database, request);
     const complete = (tx: Transaction, claimed?: ClaimedRow) =>
-      settleCommands(tx, [{ id: claimed?.id ?? 0, from: "IN_PROGRESS", outcome: "COMPLETED" }]);
+      settleCommands(tx, [{ id: claimed?.id ?? 0, outcome: "COMPLETED" }], { from: "IN_PROGRESS" });
     let waiting: Promise<Settled> | undefined;
     await t.database.transaction(async (tx) => {
       expect((await complete(tx, first)).completedBatches).toEqual([]);

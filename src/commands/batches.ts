@@ -28,7 +28,9 @@ import { selectBatchCommands } from "./sql/command.ts";
 
 /** A batch is one transaction; beyond this, use an open batch and add to it. */
 export const batchCommandsMax = 1_000_000;
-const cancelStepMax = 5_000;
+/** Some 5,000 commands per transaction either way: a block of the queue has up to a hundred. */
+const cancelBlocksMax = 50;
+const cancelTroubledMax = 5_000;
 const pageMax = 1_000;
 const nameLettersMax = 255;
 
@@ -145,13 +147,18 @@ export class Batches {
     { event, operator }: { event: string; operator: string },
   ): Promise<number> {
     const { database } = this.#context;
+    const request = {
+      batchId,
+      blocksMax: cancelBlocksMax,
+      troubledMax: cancelTroubledMax,
+      event,
+      details: { operator },
+    };
     let canceled = 0;
-    for (let after = 0; ; ) {
-      const request = { batchId, after, limit: cancelStepMax, event, details: { operator } };
+    for (;;) {
       const step = await database.transaction((tx) => cancelCommands(tx, request));
       if (!step) break;
       canceled += step.canceled;
-      after = step.lastId;
       this.completed(step.completedBatches);
     }
     // Nothing may have been left to cancel, and an open batch that was sealed by this may be done.
@@ -232,8 +239,17 @@ export class Batches {
   #completionJson(domain: string, { data = {}, ...command }: CompletionCommand): string {
     const target = command.domain ?? domain;
     const { payloadBytesMax } = this.#context;
-    const { json } = serializeCommand(target, { ...command, data }, { payloadBytesMax });
-    return `{"domain":${JSON.stringify(target)},${json.slice(1)}`;
+    const serialized = serializeCommand(target, { ...command, data }, { payloadBytesMax });
+    const head = JSON.stringify({
+      domain: target,
+      command_id: serialized.commandId,
+      command_type: serialized.commandType,
+      correlation_id: serialized.correlationId,
+      reply_to: serialized.replyTo,
+      priority: serialized.priority,
+      max_attempts: serialized.maxAttempts,
+    });
+    return `${head.slice(0, -1)},"data":${serialized.data}}`;
   }
 }
 

@@ -42,7 +42,7 @@ export async function enqueueChunk(
   commands: readonly SerializedCommand[],
 ): Promise<void> {
   try {
-    await enqueueCommands(executor, domain, batch, `[${commands.map(({ json }) => json).join(",")}]`);
+    await enqueueCommands(executor, domain, batch, commands);
   } catch (error) {
     throw explain(error, domain, batch.batchId);
   }

@@ -61,7 +61,7 @@ class World {
 
   async begin(): Promise<void> {
     await this.#database.query(
-      "TRUNCATE tallyman.command_bus_batch, tallyman.command_bus_command, tallyman.command_bus_audit, tallyman.command_bus_lease",
+      "TRUNCATE tallyman.command_bus_batch, tallyman.command_bus_command, tallyman.command_bus_audit_group, tallyman.command_bus_queue, tallyman.command_bus_lease",
     );
     for (const size of [1, 5, 12]) this.batchIds.push(await this.#bus.createBatch("d", commands(size)));
     this.batchIds.push(await this.#bus.createBatch("d", commands(3), { open: true }));
@@ -112,17 +112,16 @@ class World {
 
   async #settle(held: readonly ClaimedRow[], outcome: Outcome): Promise<void> {
     const known = new Map(held.map((row) => [row.id, row]));
-    const settlements = [...known.values()].map(({ id, leaseToken }) => ({
+    const settlements = [...known.values()].map(({ id, delivery }) => ({
       id,
-      leaseToken,
-      from: "IN_PROGRESS" as const,
+      delivery,
       outcome,
       event: outcome,
       isAttempt: true,
       ...(outcome === "RETRY" && { delayMs: 0 }),
     }));
     // As a worker does: a deadlock is tried again and costs nothing.
-    await this.#database.transaction((tx) => settleCommands(tx, settlements));
+    await this.#database.transaction((tx) => settleCommands(tx, settlements, { from: "IN_PROGRESS" }));
   }
 
   async #expire(): Promise<void> {

@@ -59,7 +59,7 @@ export class OutcomeBuffer {
       const settled = await this.#settleUntilAnswered(group);
       crashPoint("commands.outcomes.after-flush");
       this.#options.onSettled(settled);
-      return group.map(({ id }) => settled.ids.has(id));
+      return group.map(({ id }) => !settled.stale.has(id));
     } catch (error) {
       if (group.length === 1) throw error;
       log.warn(`A group of ${group.length} outcomes was refused, settling them one by one: ${String(error)}`);
@@ -81,7 +81,7 @@ export class OutcomeBuffer {
     const deadlineMs = performance.now() + this.#options.leaseMs;
     for (let attempt = 1; ; attempt++) {
       try {
-        return await settleCommands(this.#database, group);
+        return await settleCommands(this.#database, group, { from: "IN_PROGRESS" });
       } catch (error) {
         const canRetry = retryClassOf(error) !== undefined || isTallymanError(error, "DATABASE_UNREACHABLE");
         if (!canRetry || performance.now() > deadlineMs) throw error;

@@ -304,8 +304,8 @@ export class Worker extends Service implements Monitorable {
   #giveBack(): void {
     const unbegun = this.#queue.splice(0);
     for (const claimed of unbegun) {
-      const { id, leaseToken } = claimed;
-      const release = this.#outcomes.add({ id, leaseToken, from: "IN_PROGRESS", outcome: "RELEASED" });
+      const { id, delivery, leaseToken } = claimed;
+      const release = this.#outcomes.add({ id, delivery, outcome: "RELEASED" });
       release.then(
         () => this.#leases.settled(leaseToken),
         (error) =>
