@@ -368,10 +368,11 @@ END $$;
 -- deliveries is for a caller that took the commands from the queue in the same transaction.
 --
 -- Outcomes: COMPLETED, FAILED, CANCELED, IN_TROUBLESHOOTING_QUEUE; RETRY (after p_delays_ms), RELEASED
--- (never begun), LOST (with its worker), REQUEUED (by an operator). In a cancelled batch whatever would
--- leave the command unfinished cancels it.
-CREATE FUNCTION tallyman.command_bus_settle(p_from text, p_ids bigint[], p_deliveries integer[], p_outcomes text[],
-  p_events text[], p_started integer[], p_delays_ms double precision[], p_results jsonb[], p_error_codes text[],
+-- (never begun), LOST (with its worker), GIVEN_UP (lost too often: to the troubleshooting queue), REQUEUED
+-- (by an operator). In a cancelled batch whatever would leave the command unfinished cancels it. One outcome
+-- per call: what is the same for all commands is decided once, and not for each of thousands.
+CREATE FUNCTION tallyman.command_bus_settle(p_from text, p_outcome text, p_event text, p_started integer, p_ids bigint[],
+  p_deliveries integer[], p_delays_ms double precision[], p_results jsonb[], p_error_codes text[],
   p_error_messages text[], p_error_signatures text[], p_details jsonb)
 RETURNS TABLE (stale bigint[], completed_batches uuid[]) LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off
@@ -380,88 +381,81 @@ SET plan_cache_mode = force_generic_plan SET jit = off AS $$
 DECLARE
   -- One moment for all, so that those which wait equally long wait together.
   moment CONSTANT timestamptz := clock_timestamp();
+  goes_back CONSTANT boolean := p_outcome IN ('RETRY', 'RELEASED', 'LOST', 'REQUEUED');
+  ends CONSTANT boolean := p_outcome IN ('COMPLETED', 'FAILED', 'CANCELED');
+  succeeds CONSTANT boolean := p_outcome = 'COMPLETED';
+  starts_anew CONSTANT boolean := p_outcome = 'REQUEUED';
+  target CONSTANT varchar := CASE WHEN goes_back THEN 'PENDING' WHEN ends THEN p_outcome ELSE 'IN_TROUBLESHOOTING_QUEUE' END;
+  lost CONSTANT integer := (p_outcome IN ('LOST', 'GIVEN_UP'))::integer;
+  canceling boolean[];
   ids bigint[];
-  batch_ids uuid[];
-  completed integer[];
-  failed integer[];
-  canceled integer[];
-  troubleshooting integer[];
+  batches record;
   done uuid[] := '{}';
 BEGIN
-  IF NOT p_outcomes <@ ARRAY['COMPLETED', 'FAILED', 'CANCELED'] THEN
-    SELECT array_agg(CASE WHEN canceling THEN 'CANCELED' ELSE outcome END ORDER BY position),
-           array_agg(CASE WHEN canceling THEN 'CANCELED' ELSE event END ORDER BY position)
-    INTO p_outcomes, p_events
-    FROM (
-      SELECT d.*, d.outcome NOT IN ('COMPLETED', 'FAILED', 'CANCELED') AND b.canceled_at IS NOT NULL AS canceling
-      FROM unnest(p_ids, p_outcomes, p_events) WITH ORDINALITY AS d (id, outcome, event, position)
-      LEFT JOIN tallyman.command_bus_command c ON c.id = d.id
-      LEFT JOIN tallyman.command_bus_batch b ON b.batch_id = c.batch_id
-    ) AS adjusted;
+  IF NOT ends THEN
+    SELECT array_agg(b.canceled_at IS NOT NULL ORDER BY d.position) INTO canceling
+    FROM unnest(p_ids) WITH ORDINALITY AS d (id, position)
+    LEFT JOIN tallyman.command_bus_command c ON c.id = d.id
+    LEFT JOIN tallyman.command_bus_batch b ON b.batch_id = c.batch_id;
   END IF;
   WITH c AS (
     UPDATE tallyman.command_bus_command c
-    SET status = CASE WHEN d.outcome IN ('RETRY', 'RELEASED', 'LOST', 'REQUEUED') THEN 'PENDING' ELSE d.outcome END,
-        delivery = c.delivery + (d.outcome IN ('RETRY', 'RELEASED', 'LOST', 'REQUEUED'))::integer,
-        run_at = CASE WHEN d.outcome = 'RETRY' THEN moment + d.delay_ms * interval '1 millisecond' END,
-        finished_at = CASE WHEN d.outcome IN ('COMPLETED', 'FAILED', 'CANCELED') THEN moment END,
-        troubleshooting_at = CASE WHEN d.outcome = 'IN_TROUBLESHOOTING_QUEUE' THEN moment END,
-        attempts = CASE WHEN d.outcome = 'REQUEUED' THEN 0 ELSE c.attempts + d.started END,
-        lost_leases = CASE WHEN d.outcome = 'REQUEUED' THEN 0
-                           WHEN d.outcome = 'LOST' OR d.error_code = 'WORKER_LOST' THEN c.lost_leases + 1
-                           ELSE c.lost_leases END,
+    SET status = CASE WHEN d.canceling THEN 'CANCELED' ELSE target END,
+        delivery = c.delivery + goes_back::integer,
+        run_at = CASE WHEN d.canceling THEN NULL ELSE moment + d.delay_ms * interval '1 millisecond' END,
+        finished_at = CASE WHEN ends OR d.canceling THEN moment END,
+        troubleshooting_at = CASE WHEN NOT (goes_back OR ends OR d.canceling) THEN moment END,
+        attempts = CASE WHEN starts_anew THEN 0 ELSE c.attempts + p_started END,
+        lost_leases = CASE WHEN starts_anew THEN 0 ELSE c.lost_leases + lost END,
         result = d.result,
-        error_code = coalesce(d.error_code, CASE WHEN d.outcome <> 'COMPLETED' THEN c.error_code END),
-        error_message = coalesce(d.error_message, CASE WHEN d.outcome <> 'COMPLETED' THEN c.error_message END),
+        error_code = coalesce(d.error_code, CASE WHEN NOT succeeds THEN c.error_code END),
+        error_message = coalesce(d.error_message, CASE WHEN NOT succeeds THEN c.error_message END),
         error_signature = coalesce(d.error_signature, c.error_signature)
-    FROM unnest(p_ids, p_deliveries, p_outcomes, p_events, p_started, p_delays_ms, p_results, p_error_codes,
-                p_error_messages, p_error_signatures)
-         AS d (id, delivery, outcome, event, started, delay_ms, result, error_code, error_message, error_signature)
+    FROM unnest(p_ids, p_deliveries, canceling, p_delays_ms, p_results, p_error_codes, p_error_messages, p_error_signatures)
+         AS d (id, delivery, canceling, delay_ms, result, error_code, error_message, error_signature)
     WHERE c.id = d.id AND c.status = p_from AND (d.delivery IS NULL OR c.delivery = d.delivery)
-    RETURNING c.id, c.command_id, c.batch_id, c.domain, c.priority, c.status, c.run_at, c.finished_at, c.attempts,
-      c.lost_leases, c.command_type, c.correlation_id, c.reply_to, c.result, c.error_code, c.error_message,
-      d.outcome, d.event, d.delay_ms
+    RETURNING c.id, c.command_id, c.batch_id, c.domain, c.priority, c.status, c.run_at, c.command_type, c.correlation_id,
+      c.reply_to, c.result, c.error_code, c.error_message, CASE WHEN succeeds THEN p_details
+        ELSE coalesce(p_details, '{}') || jsonb_strip_nulls(jsonb_build_object('attempts', c.attempts,
+          'lostLeases', nullif(c.lost_leases, 0), 'delayMs', d.delay_ms, 'errorCode', c.error_code,
+          'error', c.error_message)) END AS details
   ), g AS MATERIALIZED (
-    SELECT c.domain, c.batch_id, c.status, c.event, CASE WHEN c.outcome = 'COMPLETED' THEN p_details
-             ELSE coalesce(p_details, '{}') || jsonb_strip_nulls(jsonb_build_object('attempts', c.attempts,
-               'lostLeases', nullif(c.lost_leases, 0), 'delayMs', c.delay_ms, 'errorCode', c.error_code,
-               'error', c.error_message)) END AS details,
-           min(c.id) AS first_row, max(c.id) AS last_row, array_agg(c.id) AS rows, array_agg(c.command_id) AS command_ids
-    FROM c GROUP BY 1, 2, 3, 4, 5
+    SELECT c.domain, c.batch_id, c.status, c.details, min(c.id) AS first_row, max(c.id) AS last_row,
+           array_agg(c.id) AS rows, array_agg(c.command_id) AS command_ids
+    FROM c GROUP BY c.domain, c.batch_id, c.status, c.details
   ), a AS (
     INSERT INTO tallyman.command_bus_audit_group (domain, batch_id, event_type, details, first_row, last_row, command_rows,
       command_ids)
-    SELECT g.domain, g.batch_id, g.event, g.details, g.first_row, g.last_row, g.rows, g.command_ids
-    FROM g WHERE g.event IS NOT NULL
+    SELECT g.domain, g.batch_id, CASE WHEN g.status = target THEN p_event ELSE g.status END, g.details, g.first_row,
+           g.last_row, g.rows, g.command_ids
+    FROM g WHERE p_event IS NOT NULL OR g.status <> target
   ), q AS (
     INSERT INTO tallyman.command_bus_queue (first_id, batch_id, run_at, priority, domain, command_rows)
     SELECT min(c.id), c.batch_id, c.run_at, c.priority, c.domain, array_agg(c.id)
-    FROM c WHERE c.status = 'PENDING' GROUP BY c.batch_id, c.run_at, c.priority, c.domain, c.id / 100
+    FROM c WHERE goes_back AND c.status = 'PENDING' GROUP BY c.batch_id, c.run_at, c.priority, c.domain, c.id / 100
   ), r AS (
     INSERT INTO tallyman.command_bus_reply (reply_queue, domain, command_id, command_type, correlation_id, batch_id,
       outcome, result, error_code, error_message)
     SELECT c.reply_to, c.domain, c.command_id, c.command_type, c.correlation_id, c.batch_id, c.status, c.result,
            c.error_code, c.error_message
-    FROM c WHERE c.reply_to IS NOT NULL AND c.finished_at IS NOT NULL
+    FROM c WHERE c.reply_to IS NOT NULL AND c.status IN ('COMPLETED', 'FAILED', 'CANCELED')
   ), b AS (
-    SELECT g.batch_id,
-           coalesce(sum(cardinality(g.rows)) FILTER (WHERE g.status = 'COMPLETED'), 0)::integer AS completed,
-           coalesce(sum(cardinality(g.rows)) FILTER (WHERE g.status = 'FAILED'), 0)::integer AS failed,
-           coalesce(sum(cardinality(g.rows)) FILTER (WHERE g.status = 'CANCELED'), 0)::integer AS canceled,
-           (coalesce(sum(cardinality(g.rows)) FILTER (WHERE g.status = 'IN_TROUBLESHOOTING_QUEUE'), 0)
-             - CASE WHEN p_from = 'IN_TROUBLESHOOTING_QUEUE' THEN sum(cardinality(g.rows)) ELSE 0 END)::integer
-             AS troubleshooting
-    FROM g WHERE g.batch_id IS NOT NULL GROUP BY g.batch_id
+    SELECT g.batch_id, g.status, sum(cardinality(g.rows))::integer AS size
+    FROM g WHERE g.batch_id IS NOT NULL GROUP BY g.batch_id, g.status
   )
-  SELECT (SELECT array_agg(c.id) FROM c), array_agg(b.batch_id), array_agg(b.completed), array_agg(b.failed),
-         array_agg(b.canceled), array_agg(b.troubleshooting)
-  INTO ids, batch_ids, completed, failed, canceled, troubleshooting
-  FROM b WHERE b.completed <> 0 OR b.failed <> 0 OR b.canceled <> 0 OR b.troubleshooting <> 0;
-  IF batch_ids IS NOT NULL THEN
-    done := tallyman.command_bus_count(batch_ids, completed, failed, canceled, troubleshooting);
+  SELECT array_agg(b.batch_id) AS ids,
+         array_agg(CASE WHEN b.status = 'COMPLETED' THEN b.size ELSE 0 END) AS completed,
+         array_agg(CASE WHEN b.status = 'FAILED' THEN b.size ELSE 0 END) AS failed,
+         array_agg(CASE WHEN b.status = 'CANCELED' THEN b.size ELSE 0 END) AS canceled,
+         array_agg(CASE b.status WHEN 'IN_TROUBLESHOOTING_QUEUE' THEN b.size ELSE 0 END
+                   - CASE p_from WHEN 'IN_TROUBLESHOOTING_QUEUE' THEN b.size ELSE 0 END) AS troubleshooting,
+         (SELECT array_agg(x) FROM g, unnest(g.rows) x) AS settled
+  INTO batches FROM b WHERE b.status <> p_from;
+  IF batches.ids IS NOT NULL THEN
+    done := tallyman.command_bus_count(batches.ids, batches.completed, batches.failed, batches.canceled, batches.troubleshooting);
   END IF;
-  RETURN QUERY SELECT CASE WHEN cardinality(ids) = cardinality(p_ids) THEN '{}'::bigint[]
-    ELSE ARRAY (SELECT unnest(p_ids) EXCEPT SELECT unnest(ids)) END, done;
+  RETURN QUERY SELECT CASE WHEN cardinality(batches.settled) = cardinality(p_ids) THEN '{}'::bigint[]
+    ELSE ARRAY (SELECT unnest(p_ids) EXCEPT SELECT unnest(batches.settled)) END, done;
 END $$;
 
 -- Takes back the commands of leases that ran out. A command that its worker has locked (it is inside
@@ -471,9 +465,7 @@ RETURNS TABLE (reclaimed integer, completed_batches uuid[]) LANGUAGE plpgsql AS 
 #variable_conflict use_column
 DECLARE
   tokens bigint[];
-  ids bigint[];
-  deliveries integer[];
-  given_up boolean[];
+  lost record;
   result record;
 BEGIN
   SELECT array_agg(e.lease_token) INTO tokens FROM (
@@ -484,24 +476,28 @@ BEGIN
   END IF;
   reclaimed := 0;
   completed_batches := '{}';
-  SELECT array_agg(e.id), array_agg(e.delivery), array_agg(e.lost_leases + 1 >= p_lost_leases_max)
-  INTO ids, deliveries, given_up FROM (
-    SELECT c.id, c.delivery, c.lost_leases
-    FROM tallyman.command_bus_held h JOIN tallyman.command_bus_command c ON c.id = h.id AND c.delivery = h.delivery
-    WHERE h.lease_token = ANY (tokens) AND c.status = 'PENDING'
-    ORDER BY c.id FOR UPDATE OF c SKIP LOCKED) e;
-  IF ids IS NOT NULL THEN
-    SELECT s.* INTO result FROM tallyman.command_bus_settle('PENDING', ids, deliveries,
-      ARRAY(SELECT CASE WHEN g THEN 'IN_TROUBLESHOOTING_QUEUE' ELSE 'LOST' END FROM unnest(given_up) g),
-      ARRAY(SELECT CASE WHEN g THEN 'MOVED_TO_TSQ' ELSE 'LEASE_LOST' END FROM unnest(given_up) g),
-      array_fill(0, ARRAY[cardinality(ids)]), NULL, NULL,
-      ARRAY(SELECT CASE WHEN g THEN 'WORKER_LOST' END FROM unnest(given_up) g),
-      ARRAY(SELECT CASE WHEN g THEN format('The worker was lost %s times while it held this command.', p_lost_leases_max) END
-            FROM unnest(given_up) g),
-      ARRAY(SELECT CASE WHEN g THEN 'WORKER_LOST' END FROM unnest(given_up) g), NULL) s;
-    reclaimed := cardinality(ids) - cardinality(result.stale);
-    completed_batches := result.completed_batches;
-  END IF;
+  FOR lost IN
+    SELECT array_agg(e.id) AS ids, array_agg(e.delivery) AS deliveries, e.lost_leases + 1 >= p_lost_leases_max AS too_often
+    FROM (
+      SELECT c.id, c.delivery, c.lost_leases
+      FROM tallyman.command_bus_held h JOIN tallyman.command_bus_command c ON c.id = h.id AND c.delivery = h.delivery
+      WHERE h.lease_token = ANY (tokens) AND c.status = 'PENDING'
+      ORDER BY c.id FOR UPDATE OF c SKIP LOCKED) e
+    GROUP BY too_often
+  LOOP
+    IF lost.too_often THEN
+      SELECT s.* INTO result FROM tallyman.command_bus_settle('PENDING', 'GIVEN_UP', 'MOVED_TO_TSQ', 0, lost.ids,
+        lost.deliveries, NULL, NULL, array_fill('WORKER_LOST'::text, ARRAY[cardinality(lost.ids)]),
+        array_fill(format('The worker was lost %s times while it held this command.', p_lost_leases_max),
+          ARRAY[cardinality(lost.ids)]),
+        array_fill('WORKER_LOST'::text, ARRAY[cardinality(lost.ids)]), NULL) s;
+    ELSE
+      SELECT s.* INTO result FROM tallyman.command_bus_settle('PENDING', 'LOST', 'LEASE_LOST', 0, lost.ids,
+        lost.deliveries, NULL, NULL, NULL, NULL, NULL, NULL) s;
+    END IF;
+    reclaimed := reclaimed + cardinality(lost.ids) - cardinality(result.stale);
+    completed_batches := completed_batches || result.completed_batches;
+  END LOOP;
   DELETE FROM tallyman.command_bus_lease l WHERE l.lease_token = ANY (tokens) AND NOT EXISTS (
     SELECT FROM tallyman.command_bus_held h JOIN tallyman.command_bus_command c ON c.id = h.id AND c.delivery = h.delivery
     WHERE h.lease_token = l.lease_token AND c.status = 'PENDING');
@@ -534,9 +530,8 @@ BEGIN
   IF ids IS NULL THEN
     RETURN;
   END IF;
-  SELECT * INTO result FROM tallyman.command_bus_settle(state, ids, NULL,
-    array_fill('CANCELED'::text, ARRAY[cardinality(ids)]), array_fill(p_event, ARRAY[cardinality(ids)]),
-    array_fill(0, ARRAY[cardinality(ids)]), NULL, NULL, NULL, NULL, NULL, p_details);
+  SELECT * INTO result FROM tallyman.command_bus_settle(state, 'CANCELED', p_event, 0, ids, NULL, NULL, NULL, NULL, NULL,
+    NULL, p_details);
   RETURN QUERY SELECT cardinality(ids) - cardinality(result.stale), result.completed_batches;
 END $$;
 

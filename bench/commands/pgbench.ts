@@ -15,9 +15,8 @@ const script = `
 SELECT quote_literal(array_agg(id)::text) AS ids, quote_literal(array_agg(delivery)::text) AS deliveries, count(*) AS n,
   sum(length(data::text)) AS bytes
 FROM tallyman.command_bus_claim('bench', ${groupSize}, 30000, 'pgbench', '{}') \\gset
-SELECT cardinality(stale) FROM tallyman.command_bus_settle('PENDING', :ids::bigint[], :deliveries::integer[],
-  array_fill('COMPLETED'::text, ARRAY[:n]), array_fill('COMPLETED'::text, ARRAY[:n]),
-  array_fill(1, ARRAY[:n]), NULL, NULL, NULL, NULL, NULL, NULL);
+SELECT cardinality(stale) FROM tallyman.command_bus_settle('PENDING', 'COMPLETED', 'COMPLETED', 1, :ids::bigint[],
+  :deliveries::integer[], NULL, NULL, NULL, NULL, NULL, NULL);
 `;
 
 /** Drains a batch with pgbench. */

@@ -25,6 +25,8 @@ export class Attempt implements CommandContext {
   #timer: NodeJS.Timeout | undefined;
   #unsubscribe: (() => void) | undefined;
   #timeout: Deferred<never> | undefined;
+  /** What the handler asked for, perhaps before it first waited. */
+  #extendedMs: number | undefined;
   #hasTransaction = false;
   /** What the command's own transaction did, once it has committed. */
   settled: Settled | undefined;
@@ -52,14 +54,13 @@ export class Attempt implements CommandContext {
     this.#controller?.abort(reason);
   }
 
-  /** The handler's outcome, or TIMED_OUT; then its signal is aborted, and whatever it still does is in vain. */
-  async run<T>(handler: () => T | PromiseLike<T>): Promise<T> {
+  /** A running handler's outcome, or TIMED_OUT; then its signal is aborted, and whatever it still does is in vain. */
+  async race<T>(running: PromiseLike<T>): Promise<T> {
     const timeout = deferred<never>();
     this.#timeout = timeout;
-    this.#startTimer(this.#host.handlerTimeoutMs);
+    this.#startTimer(this.#extendedMs ?? this.#host.handlerTimeoutMs);
     try {
-      const result = handler();
-      return isPromise(result) ? await Promise.race([result, timeout.promise]) : result;
+      return await Promise.race([running, timeout.promise]);
     } finally {
       clearTimeout(this.#timer);
       this.#timeout = undefined;
@@ -72,6 +73,7 @@ export class Attempt implements CommandContext {
 
   async extend(ms = this.#host.handlerTimeoutMs): Promise<void> {
     if (!this.#host.leases.isHeld(this.#claimed.leaseToken)) throw this.#leaseLost();
+    this.#extendedMs = ms;
     if (this.#timeout) this.#startTimer(ms);
   }
 
@@ -122,8 +124,4 @@ export class Attempt implements CommandContext {
       details: { commandId },
     });
   }
-}
-
-function isPromise<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
-  return typeof (value as PromiseLike<T> | undefined)?.then === "function";
 }

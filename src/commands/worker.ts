@@ -22,7 +22,7 @@ import { OutcomeBuffer } from "./outcome-buffer.ts";
 import { prefetchLimit } from "./prefetch.ts";
 import { Semaphore } from "./semaphore.ts";
 import { type ClaimedRow, claimCommands, endLeases } from "./sql/claim.ts";
-import type { Settlement } from "./sql/settle.ts";
+import type { Outcome, Settlement } from "./sql/settle.ts";
 import { settlementOfSuccess } from "./success.ts";
 import { WorkerMetrics } from "./worker-metrics.ts";
 import { type WorkerOptions, workerDefaults, workerRules } from "./worker-options.ts";
@@ -30,6 +30,8 @@ import { type WorkerOptions, workerDefaults, workerRules } from "./worker-option
 const log = logger("commands.worker");
 
 const connectionsKeptFree = 2;
+/** Groups of outcomes that wait for their commit while further handlers are started. */
+const unsettledGroupsMax = 4;
 const pruneIntervalMs = 60_000;
 const claimRetry = { initialMs: 100, maxMs: 5_000, factor: 2, jitter: 0.5 };
 
@@ -178,7 +180,7 @@ export class Worker extends Service implements Monitorable {
     const limit = this.#prefetchLimit();
     const held = this.#queue.length + this.#running.size;
     if (held > limit / 2 && held >= Math.min(concurrency, limit)) return 0;
-    if (this.#outcomes.pending > groupMax * 4) return 0;
+    if (this.#outcomes.pending > groupMax * unsettledGroupsMax) return 0;
     return Math.max(0, limit - held);
   }
 
@@ -201,49 +203,78 @@ export class Worker extends Service implements Monitorable {
     return claimed.length;
   }
 
+  /** Starts handlers while there are commands, free slots and room for their outcomes. */
   #pump(): void {
-    while (this.#running.size < this.#options.concurrency && !this.#isStopping) {
+    const { concurrency, groupMax } = this.#options;
+    const unsettledMax = groupMax * unsettledGroupsMax;
+    while (this.#running.size < concurrency && this.#outcomes.pending < unsettledMax && !this.#isStopping) {
       const claimed = this.#queue.shift();
       if (!claimed) break;
-      const attempt = new Attempt(this.#host, claimed);
-      // Registered before it runs: a handler that does not wait ends within the call.
-      this.#running.set(attempt, Promise.resolve());
-      const run = this.#run(claimed, attempt);
-      if (this.#running.has(attempt)) this.#running.set(attempt, run);
+      this.#begin(claimed);
     }
     if (this.#queue.length + this.#running.size <= this.#prefetchLimit() / 2) this.#room.notify();
   }
 
-  async #run(claimed: ClaimedRow, attempt: Attempt): Promise<void> {
+  /** A handler that does not wait ends within this call, and costs neither a promise nor a timer. */
+  #begin(claimed: ClaimedRow): void {
+    const attempt = new Attempt(this.#host, claimed);
     const startedMs = performance.now();
-    const settlement = await this.#outcomeOf(claimed, attempt);
-    this.#metrics.ran(performance.now() - startedMs);
-    attempt.end();
-    const settled = this.#settle(claimed, attempt, settlement);
-    // Back-pressure: a slot is free again when the buffer has taken the outcome in.
-    if (this.#outcomes.pending >= this.#options.groupMax * 4) await settled;
+    let outcome: unknown;
+    try {
+      outcome = this.#handle(claimed, attempt);
+      if (isPromise(outcome)) {
+        this.#running.set(attempt, this.#finish(claimed, attempt, startedMs, outcome));
+        return;
+      }
+      this.#end(attempt, startedMs, claimed, settlementOfSuccess(claimed, outcome));
+    } catch (error) {
+      this.#end(attempt, startedMs, claimed, this.#failed(claimed, attempt, error));
+    }
+  }
+
+  /** Never throws: every failure is an outcome. */
+  async #finish(
+    claimed: ClaimedRow,
+    attempt: Attempt,
+    startedMs: number,
+    running: PromiseLike<unknown>,
+  ): Promise<void> {
+    const settlement = await attempt
+      .race(running)
+      .then((result) => (attempt.settled ? undefined : settlementOfSuccess(claimed, result)))
+      .catch((error) => this.#failed(claimed, attempt, error));
     this.#running.delete(attempt);
+    this.#end(attempt, startedMs, claimed, settlement);
     this.#pump();
   }
 
-  /** Never throws: every failure is an outcome. Undefined when the command settled itself, or is lost. */
-  async #outcomeOf(claimed: ClaimedRow, attempt: Attempt): Promise<Settlement | undefined> {
-    try {
-      const handler = this.#handlerOf(claimed);
-      const received = await this.#received(claimed);
-      const result = await attempt.run(() => handler(received, attempt));
-      return attempt.settled ? undefined : settlementOfSuccess(claimed, result);
-    } catch (error) {
-      if (attempt.settled) {
-        log.warn(
-          `The handler of ${claimed.commandType} failed after its transaction had completed the command: ${String(error)}`,
-        );
-        return undefined;
-      }
-      if (isTallymanError(error, "LEASE_LOST")) return undefined;
-      this.#metrics.failed(claimed, error);
-      return settlementOfFailure(claimed, error, this.#options);
+  #end(attempt: Attempt, startedMs: number, claimed: ClaimedRow, settlement: Settlement | undefined): void {
+    this.#metrics.ran(performance.now() - startedMs);
+    attempt.end();
+    this.#settle(claimed, attempt, settlement);
+  }
+
+  /** The outcome of a handler that threw; undefined when the command settled itself, or is lost. */
+  #failed(claimed: ClaimedRow, attempt: Attempt, error: unknown): Settlement | undefined {
+    if (attempt.settled) {
+      log.warn(
+        `The handler of ${claimed.commandType} failed after its transaction had completed the command: ${String(error)}`,
+      );
+      return undefined;
     }
+    if (isTallymanError(error, "LEASE_LOST")) return undefined;
+    this.#metrics.failed(claimed, error);
+    return settlementOfFailure(claimed, error, this.#options);
+  }
+
+  #handle(claimed: ClaimedRow, attempt: Attempt): unknown {
+    const handler = this.#handlerOf(claimed);
+    const { schemas } = this.#bus;
+    const { commandType, data } = claimed;
+    if (!schemas.has(this.domain, commandType)) return handler(this.#received(claimed, data), attempt);
+    return schemas
+      .check(this.domain, commandType, data)
+      .then((checked) => handler(this.#received(claimed, checked), attempt));
   }
 
   #handlerOf({ commandType }: ClaimedRow): CommandHandler {
@@ -258,14 +289,10 @@ export class Worker extends Service implements Monitorable {
     );
   }
 
-  async #received(claimed: ClaimedRow): Promise<ReceivedCommand> {
+  #received(claimed: ClaimedRow, data: unknown): ReceivedCommand {
+    const { commandId, commandType, batchId, correlationId, replyTo, priority, lostLeases, createdAt } =
+      claimed;
     const { domain } = this;
-    const { commandType } = claimed;
-    const { schemas } = this.#bus;
-    const data = schemas.has(domain, commandType)
-      ? await schemas.check(domain, commandType, claimed.data)
-      : claimed.data;
-    const { commandId, batchId, correlationId, replyTo, priority, lostLeases, createdAt } = claimed;
     const attempt = claimed.attempts + 1;
     return {
       domain,
@@ -282,22 +309,23 @@ export class Worker extends Service implements Monitorable {
     };
   }
 
-  async #settle(claimed: ClaimedRow, attempt: Attempt, settlement: Settlement | undefined): Promise<void> {
+  #settle(claimed: ClaimedRow, attempt: Attempt, settlement: Settlement | undefined): void {
     if (attempt.settled) this.#bus.completed(attempt.settled.completedBatches);
-    try {
-      const counts = settlement ? await this.#outcomes.add(settlement) : attempt.settled !== undefined;
-      this.#metrics.settled(settlement?.outcome ?? "COMPLETED", counts);
-      if (counts && claimed.replyTo !== null) this.#bus.hints.replied(claimed.replyTo);
-      if (!counts)
-        log.debug("A command was no longer ours, its outcome changes nothing", {
-          commandId: claimed.commandId,
-        });
-    } catch (error) {
+    if (!settlement) this.#settled(claimed, "COMPLETED", attempt.settled !== undefined);
+    else this.#outcomes.post(settlement, (counts) => this.#settled(claimed, settlement.outcome, counts));
+  }
+
+  #settled({ commandId, replyTo, leaseToken }: ClaimedRow, outcome: Outcome, counts: boolean | Error): void {
+    this.#leases.settled(leaseToken);
+    if (counts instanceof Error) {
       log.error(
-        `The outcome of command ${claimed.commandId} was not stored; it comes back after its lease: ${String(error)}`,
+        `The outcome of command ${commandId} was not stored; it comes back after its lease: ${String(counts)}`,
       );
+      return;
     }
-    this.#leases.settled(claimed.leaseToken);
+    this.#metrics.settled(outcome, counts);
+    if (!counts) log.debug("A command was no longer ours, its outcome changes nothing", { commandId });
+    else if (replyTo !== null) this.#bus.hints.replied(replyTo);
   }
 
   /** Returns what was not begun; other workers may take it at once. */
@@ -305,12 +333,11 @@ export class Worker extends Service implements Monitorable {
     const unbegun = this.#queue.splice(0);
     for (const claimed of unbegun) {
       const { id, delivery, leaseToken } = claimed;
-      const release = this.#outcomes.add({ id, delivery, outcome: "RELEASED" });
-      release.then(
-        () => this.#leases.settled(leaseToken),
-        (error) =>
-          log.debug("A command was not given back, its lease will run out", { reason: String(error) }),
-      );
+      this.#outcomes.post({ id, delivery, outcome: "RELEASED" }, (counts) => {
+        if (counts instanceof Error)
+          log.debug("A command was not given back, its lease will run out", { reason: String(counts) });
+        else this.#leases.settled(leaseToken);
+      });
     }
     if (unbegun.length > 0) void this.#bus.hints.commandsReady(this.domain);
   }
@@ -386,6 +413,11 @@ export class Worker extends Service implements Monitorable {
       groupDelayMs,
       leaseMs,
       onSettled: ({ completedBatches }) => this.#bus.completed(completedBatches),
+      onRoom: () => this.#pump(),
     });
   }
+}
+
+function isPromise(value: unknown): value is PromiseLike<unknown> {
+  return typeof (value as PromiseLike<unknown> | undefined)?.then === "function";
 }
