@@ -303,7 +303,7 @@ CREATE FUNCTION tallyman.command_bus_claim(p_domain text, p_limit integer, p_lea
   p_ended_leases bigint[])
 RETURNS TABLE (lease_token bigint, id bigint, delivery integer, command_id uuid, command_type text, batch_id uuid,
   correlation_id uuid, reply_to text, priority integer, attempts integer, max_attempts integer, lost_leases integer,
-  created_at timestamptz, data jsonb)
+  created_ms double precision, data jsonb)
 LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_bitmapscan = off SET plan_cache_mode = force_generic_plan SET jit = off AS $$
 #variable_conflict use_column
@@ -358,7 +358,8 @@ BEGIN
     SELECT p_domain, started.batch_id, 'BATCH_STARTED' FROM started
   )
   SELECT token, c.id, c.delivery, c.command_id, c.command_type::text, c.batch_id, c.correlation_id, c.reply_to::text,
-         c.priority, c.attempts, c.max_attempts, c.lost_leases, c.created_at, c.data
+         c.priority, c.attempts, c.max_attempts, c.lost_leases,
+         date_part('epoch', c.created_at) * 1000, c.data
   FROM claimed c;
 END $$;
 

@@ -11,9 +11,10 @@ import {
 import type { BatchWatcher } from "./batch-watcher.ts";
 import type { BatchCommand, CommandMetadata, CommandStatus } from "./command.ts";
 import { newCommandId, refuseBadUuid } from "./command-id.ts";
-import { batchNotFound, enqueue, refuseDuplicates } from "./enqueue.ts";
+import { batchNotFound, enqueue } from "./enqueue.ts";
 import type { Hints } from "./hints.ts";
-import { type SerializedCommand, serializeCommand, storableJson } from "./serialize.ts";
+import type { Preparation } from "./preparation.ts";
+import { serializeCommand, storableJson } from "./serialize.ts";
 import {
   cancelCommands,
   insertBatch,
@@ -25,6 +26,7 @@ import {
   selectBatchesById,
 } from "./sql/batch.ts";
 import { selectBatchCommands } from "./sql/command.ts";
+import { enqueueChunkMax } from "./sql/enqueue.ts";
 
 /** A batch is one transaction; beyond this, use an open batch and add to it. */
 export const batchCommandsMax = 1_000_000;
@@ -46,12 +48,8 @@ export interface PageOptions<Status extends string> {
   readonly cursor?: string;
 }
 
-/** Checks and completes a command's data; given by the bus, which knows the schemas and limits. */
-export type Prepare = (
-  domain: string,
-  commands: readonly BatchCommand[],
-  priority?: number,
-) => Promise<SerializedCommand[]>;
+/** Begins to check commands; given by the bus, which knows the schemas and limits. */
+export type Prepare = (domain: string, commands: readonly BatchCommand[], priority?: number) => Preparation;
 
 /** What batches share with the bus that they belong to. */
 export interface BatchesContext {
@@ -78,14 +76,14 @@ export class Batches {
   ): Promise<string> {
     const { database, hints, watcher, prepare } = this.#context;
     refuseBadSize(commands.length, options.open ?? false);
-    const serialized = await prepare(domain, commands, options.priority);
-    refuseDuplicates(domain, serialized);
-    const batch = this.#newBatch(domain, serialized.length, options);
+    const batch = this.#newBatch(domain, commands.length, options);
+    const preparation = prepare(domain, commands, options.priority);
+    if (caller || commands.length <= enqueueChunkMax) await preparation.finish();
     const watch = options.onComplete && watcher.watch(batch.batchId, options.onComplete);
     const store = async (tx: Transaction) => {
       const xid = await insertBatch(tx, batch);
       watch?.createdBy(xid);
-      await enqueue(tx, { domain, batchId: batch.batchId, isNew: true }, serialized);
+      await enqueue(tx, { batchId: batch.batchId, isNew: true }, preparation);
     };
     try {
       if (caller) await this.#storeInside(database.join(caller), domain, store);

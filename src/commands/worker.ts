@@ -155,7 +155,8 @@ export class Worker extends Service implements Monitorable {
       await this.#maintainWhenDue();
       const room = this.#roomForClaim();
       if (room === 0) await this.#room.wait(this.#options.pollIntervalMs, signal);
-      else if ((await this.#claim(room)) < room) await this.#hint.wait(this.#options.pollIntervalMs, signal);
+      // Fewer than there was room for may mean that others had the rest locked: only nothing is the end.
+      else if ((await this.#claim(room)) === 0) await this.#hint.wait(this.#options.pollIntervalMs, signal);
       this.#claimFailures = 0;
     } catch (error) {
       if (signal.aborted && isAbort(error)) throw error;
@@ -290,8 +291,7 @@ export class Worker extends Service implements Monitorable {
   }
 
   #received(claimed: ClaimedRow, data: unknown): ReceivedCommand {
-    const { commandId, commandType, batchId, correlationId, replyTo, priority, lostLeases, createdAt } =
-      claimed;
+    const { commandId, commandType, batchId, correlationId, replyTo, priority, lostLeases } = claimed;
     const { domain } = this;
     const attempt = claimed.attempts + 1;
     return {
@@ -305,7 +305,7 @@ export class Worker extends Service implements Monitorable {
       priority,
       attempt,
       lostLeases,
-      createdAt,
+      createdAt: new Date(claimed.createdMs),
     };
   }
 

@@ -15,7 +15,8 @@ export interface ClaimedRow {
   readonly attempts: number;
   readonly maxAttempts: number | null;
   readonly lostLeases: number;
-  readonly createdAt: Date;
+  /** As a number, for most handlers never ask. */
+  readonly createdMs: number;
   readonly data: unknown;
 }
 
@@ -34,7 +35,7 @@ export async function claimCommands(executor: Executor, request: ClaimRequest): 
   const { rows } = await executor.query<ClaimedRow>(
     `SELECT lease_token AS "leaseToken", id, delivery, command_id AS "commandId", command_type AS "commandType", batch_id AS "batchId",
             correlation_id AS "correlationId", reply_to AS "replyTo", priority, attempts, max_attempts AS "maxAttempts",
-            lost_leases AS "lostLeases", created_at AS "createdAt", data
+            lost_leases AS "lostLeases", created_ms AS "createdMs", data
      FROM tallyman.command_bus_claim($1, $2, $3, $4, $5::bigint[])`,
     [request.domain, request.limit, request.leaseMs, request.worker, request.endedLeases],
   );
