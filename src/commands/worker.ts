@@ -1,4 +1,4 @@
-import { didYouMean, isTallymanError, TallymanError } from "../errors/index.ts";
+import { isTallymanError, TallymanError } from "../errors/index.ts";
 import type { Monitorable, OperationalError } from "../monitoring/index.ts";
 import type { GivenOptions } from "../runtime/index.ts";
 import {
@@ -12,11 +12,11 @@ import {
   WakeUp,
 } from "../runtime/index.ts";
 import { Attempt, type AttemptHost } from "./attempt.ts";
-import type { ReceivedCommand } from "./command.ts";
 import type { CommandBus } from "./command-bus.ts";
 import type { CommandHandler } from "./command-handler.ts";
 import type { CommandType } from "./command-schemas.ts";
 import { settlementOfFailure } from "./failure.ts";
+import { Handlers } from "./handlers.ts";
 import { Leases } from "./leases.ts";
 import { OutcomeBuffer } from "./outcome-buffer.ts";
 import { prefetchLimit } from "./prefetch.ts";
@@ -56,7 +56,7 @@ export class Worker extends Service implements Monitorable {
   readonly domain: string;
   readonly #bus: CommandBus;
   readonly #options: Readonly<WorkerOptions>;
-  readonly #handlers = new Map<string, CommandHandler>();
+  readonly #handlers: Handlers;
   readonly #leases: Leases;
   readonly #host: AttemptHost;
   readonly #metrics = new WorkerMetrics();
@@ -79,6 +79,7 @@ export class Worker extends Service implements Monitorable {
     this.#bus = bus;
     this.#options = options;
     this.domain = options.domain;
+    this.#handlers = new Handlers(options.domain, bus.schemas);
     const { database } = bus;
     this.#leases = new Leases(database, options.leaseMs, options.clock);
     this.#hint = new WakeUp(options.clock);
@@ -105,18 +106,7 @@ export class Worker extends Service implements Monitorable {
   handle(type: string, handler: CommandHandler<any>): this;
   // biome-ignore lint/suspicious/noExplicitAny: as above
   handle(type: string | CommandType<any, any>, handler: CommandHandler<any>): this {
-    const name = typeof type === "string" ? type : type.commandType;
-    if (typeof type !== "string") {
-      if (type.domain !== this.domain) {
-        throw new TallymanError(
-          "INVALID_STATE",
-          `${name} is of domain '${type.domain}', not '${this.domain}'.`,
-        );
-      }
-      this.#bus.schemas.register(type);
-    }
-    if (this.#handlers.has(name)) throw new TallymanError("INVALID_STATE", `${name} has a handler already.`);
-    this.#handlers.set(name, handler as CommandHandler);
+    this.#handlers.add(type, handler);
     return this;
   }
 
@@ -222,7 +212,7 @@ export class Worker extends Service implements Monitorable {
     const startedMs = performance.now();
     let outcome: unknown;
     try {
-      outcome = this.#handle(claimed, attempt);
+      outcome = this.#handlers.run(claimed, attempt);
       if (isPromise(outcome)) {
         this.#running.set(attempt, this.#finish(claimed, attempt, startedMs, outcome));
         return;
@@ -266,47 +256,6 @@ export class Worker extends Service implements Monitorable {
     if (isTallymanError(error, "LEASE_LOST")) return undefined;
     this.#metrics.failed(claimed, error);
     return settlementOfFailure(claimed, error, this.#options);
-  }
-
-  #handle(claimed: ClaimedRow, attempt: Attempt): unknown {
-    const handler = this.#handlerOf(claimed);
-    const { schemas } = this.#bus;
-    const { commandType, data } = claimed;
-    if (!schemas.has(this.domain, commandType)) return handler(this.#received(claimed, data), attempt);
-    return schemas
-      .check(this.domain, commandType, data)
-      .then((checked) => handler(this.#received(claimed, checked), attempt));
-  }
-
-  #handlerOf({ commandType }: ClaimedRow): CommandHandler {
-    const handler = this.#handlers.get(commandType);
-    if (handler) return handler;
-    const known = [...this.#handlers.keys()];
-    const hint = known.length === 0 ? "It has no handlers." : didYouMean(commandType, known);
-    throw new TallymanError(
-      "COMMAND_TYPE_UNKNOWN",
-      `The worker of domain '${this.domain}' has no handler for '${commandType}'; known types: ${known.join(", ") || "none"}. ${hint}`,
-      { details: { commandType, known } },
-    );
-  }
-
-  #received(claimed: ClaimedRow, data: unknown): ReceivedCommand {
-    const { commandId, commandType, batchId, correlationId, replyTo, priority, lostLeases } = claimed;
-    const { domain } = this;
-    const attempt = claimed.attempts + 1;
-    return {
-      domain,
-      commandId,
-      commandType,
-      data,
-      batchId,
-      correlationId,
-      replyTo,
-      priority,
-      attempt,
-      lostLeases,
-      createdAt: new Date(claimed.createdMs),
-    };
   }
 
   #settle(claimed: ClaimedRow, attempt: Attempt, settlement: Settlement | undefined): void {
