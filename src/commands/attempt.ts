@@ -113,8 +113,9 @@ export class Attempt implements CommandContext {
       const error = new TallymanError("TIMED_OUT", `The handler did not finish within ${ms} ms.`, {
         details: { commandId: this.#claimed.commandId, ms },
       });
-      this.abort(error);
+      // First the verdict, then the signal: a handler that returns on its abort has not finished in time.
       this.#timeout?.reject(error);
+      this.abort(error);
     }, ms);
   }
 

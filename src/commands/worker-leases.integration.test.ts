@@ -82,7 +82,7 @@ describe("what a worker holds", () => {
           return "late";
         },
       },
-      { leaseMs: 300 },
+      { leaseMs: 3_000 },
     );
     const context = await started.promise;
     const { signal } = context;
@@ -90,7 +90,7 @@ describe("what a worker holds", () => {
       "UPDATE tallyman.command_bus_lease SET lease_until = clock_timestamp() - interval '1 second'",
     );
     await bus.maintenance.runOnce(10);
-    await expect.poll(() => signal.aborted, { timeout: 5_000 }).toBe(true);
+    await expect.poll(() => signal.aborted, { timeout: 20_000 }).toBe(true);
     await expect(context.extend()).rejects.toMatchObject({ code: "LEASE_LOST" });
     await expect(context.transaction(async () => 1)).rejects.toMatchObject({ code: "LEASE_LOST" });
     const [command] = await bus.listBatchCommands("d", batchId);

@@ -110,8 +110,8 @@ describe("Worker", () => {
     await using t = await setup();
     const bus = openBus(t);
     const order: unknown[] = [];
-    const now = Date.now();
-    const later = await bus.send("d", "T", { data: "later", runAt: new Date(now + 400), priority: 99 });
+    const runAt = new Date(Date.now() + 3_600_000);
+    const later = await bus.send("d", "T", { data: "later", runAt, priority: 99 });
     await bus.sendMany("d", [
       { commandType: "T", data: "old" },
       { commandType: "T", data: "new" },
@@ -119,9 +119,11 @@ describe("Worker", () => {
       { commandType: "T", data: "low", priority: -1 },
     ]);
     await startWorker(t, bus, { T: ({ data }) => void order.push(data) }, { concurrency: 1 });
+    await expect.poll(() => order, { timeout: 20_000 }).toEqual(["urgent", "old", "new", "low"]);
+    expect(await bus.getCommand("d", later)).toMatchObject({ status: "PENDING", runAt });
+    await t.database.query("UPDATE tallyman.command_bus_queue SET run_at = clock_timestamp()");
     await untilStatus(bus, later, "COMPLETED");
     expect(order).toEqual(["urgent", "old", "new", "low", "later"]);
-    expect((await bus.getCommand("d", later))?.finishedAt?.getTime()).toBeGreaterThanOrEqual(now + 400);
   });
 
   it("ends a handler that takes too long, and lets it ask for more time", async () => {
