@@ -3,15 +3,18 @@
  *
  *   node --import tsx bench/commands.ts [--count 100000] [--runs 3] [scenario …]
  *
- * Scenarios: enqueue, drain, hot, latency, pgbench (the drain's own SQL without our code; needs the program).
+ * Scenarios: enqueue, copy (enqueue against COPY of the same rows), drain, pgbench (the drain's own SQL without our
+ * code; needs the program), hot (one batch against many, 8 workers), latency, memory; and, only when they are named,
+ * backlog and history (`--count` commands waiting, or finished) and pinned (two minutes).
  * The machine decides the rates; compare only what one run printed.
  */
 import { parseArgs } from "node:util";
 import { CommandBus } from "../src/commands/index.ts";
 import { Database, EmbeddedServer, migrate } from "../src/database/index.ts";
 import { configureLogging } from "../src/runtime/index.ts";
+import { backlog, copy, history, pinned } from "./commands/growth.ts";
 import { pgbenchDrain } from "./commands/pgbench.ts";
-import { drain, enqueue, hotBatch, pickUpLatency } from "./commands/scenarios.ts";
+import { drain, enqueue, hotBatch, pickUpLatency, workerMemory } from "./commands/scenarios.ts";
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -23,8 +26,17 @@ const { values, positionals } = parseArgs({
 });
 const count = Number(values.count);
 const runs = Number(values.runs);
-const scenarios = { enqueue, drain, pgbench: pgbenchDrain, hot: hotBatch, latency: pickUpLatency };
-const chosen = positionals.length > 0 ? positionals : Object.keys(scenarios);
+const usual = {
+  enqueue,
+  copy,
+  drain,
+  pgbench: pgbenchDrain,
+  hot: hotBatch,
+  latency: pickUpLatency,
+  memory: workerMemory,
+};
+const scenarios = { ...usual, backlog, history, pinned };
+const chosen = positionals.length > 0 ? positionals : Object.keys(usual);
 
 configureLogging({ level: "warn" });
 const settings = { shared_buffers: "512MB", max_wal_size: "4GB" };

@@ -12,11 +12,11 @@ const groupSize = 500;
 
 /** What a worker's claims and groups of outcomes cost the server alone: the same functions, called by pgbench. */
 const script = `
-SELECT quote_literal(array_agg(id)::text) AS ids, quote_literal(array_agg(lease_token)::text) AS tokens, count(*) AS n
+SELECT quote_literal(array_agg(id)::text) AS ids, quote_literal(array_agg(delivery)::text) AS deliveries, count(*) AS n,
+  sum(length(data::text)) AS bytes
 FROM tallyman.command_bus_claim('bench', ${groupSize}, 30000, 'pgbench', '{}') \\gset
-SELECT cardinality(settled) FROM tallyman.command_bus_settle(:ids::bigint[], array_fill('IN_PROGRESS'::text, ARRAY[:n]),
-  :tokens::bigint[], array_fill('COMPLETED'::text, ARRAY[:n]), array_fill('COMPLETED'::text, ARRAY[:n]),
-  array_fill(1, ARRAY[:n]), NULL, NULL, NULL, NULL, NULL, NULL);
+SELECT cardinality(stale) FROM tallyman.command_bus_settle('PENDING', 'COMPLETED', 'COMPLETED', 1, :ids::bigint[],
+  :deliveries::integer[], NULL, NULL, NULL, NULL, NULL, NULL);
 `;
 
 /** Drains a batch with pgbench. */

@@ -1,3 +1,5 @@
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
 import { CommandBus, type Worker, type WorkerOptions } from "../../src/commands/index.ts";
 import { Database } from "../../src/database/index.ts";
 import { deferred, sleep } from "../../src/runtime/index.ts";
@@ -10,7 +12,7 @@ export interface BenchContext {
   readonly count: number;
 }
 
-const domain = "bench";
+export const domain = "bench";
 const payload = { n: 1, pad: "x".repeat(200) };
 
 /** No-op commands with about 220 bytes of data. */
@@ -18,8 +20,12 @@ export function commands(count: number) {
   return Array.from({ length: count }, () => ({ commandType: "T", data: payload }));
 }
 
-function perSecond(count: number, sinceMs: number): number {
+export function perSecond(count: number, sinceMs: number): number {
   return Math.round(count / ((performance.now() - sinceMs) / 1000));
+}
+
+export function ratio(a: number, b: number): number {
+  return Number((a / b).toFixed(2));
 }
 
 async function walBytes(database: Database): Promise<number> {
@@ -43,7 +49,7 @@ export async function enqueue({ bus, database, count }: BenchContext) {
 }
 
 /** Runs workers until `batchIds` are done; the rate counts a command when its end is durable. */
-async function drainBatches(
+export async function drainBatches(
   { bus, count }: BenchContext,
   batchIds: readonly string[],
   workers: number,
@@ -77,6 +83,14 @@ export async function drain(context: BenchContext) {
   };
 }
 
+/** The most memory that a worker takes in a process of its own, while it drains one batch. */
+export async function workerMemory({ bus, url, count }: BenchContext) {
+  const batchId = await bus.createBatch(domain, commands(count));
+  const child = new URL("./worker.child.ts", import.meta.url).pathname;
+  const { stdout } = await promisify(execFile)(process.execPath, ["--import", "tsx", child, url, batchId]);
+  return JSON.parse(stdout) as { peakMegabytes: number };
+}
+
 /** Eight workers on one batch, then on batches of a hundred commands. */
 export async function hotBatch(context: BenchContext) {
   const { bus, count } = context;
@@ -85,7 +99,7 @@ export async function hotBatch(context: BenchContext) {
   const many: string[] = [];
   for (let from = 0; from < count; from += 100) many.push(await bus.createBatch(domain, commands(100)));
   const spread = await drainBatches(context, many, 8);
-  return { hotPerSecond: hot, manyPerSecond: spread, ratio: Number((hot / spread).toFixed(2)) };
+  return { hotPerSecond: hot, manyPerSecond: spread, ratio: ratio(hot, spread) };
 }
 
 /** From send() to the handler's start, at a thousand commands a second for five seconds. */

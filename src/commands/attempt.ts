@@ -4,9 +4,9 @@ import { crashPoint, type Deferred, deferred } from "../runtime/index.ts";
 import type { CommandContext } from "./command-handler.ts";
 import { markOutage } from "./failure.ts";
 import type { Leases } from "./leases.ts";
-import { storableJson } from "./serialize.ts";
 import { type ClaimedRow, lockClaimed } from "./sql/claim.ts";
 import { type Settled, settleCommands } from "./sql/settle.ts";
+import { settlementOfSuccess } from "./success.ts";
 
 /** What an attempt needs of its worker. */
 export interface AttemptHost {
@@ -25,6 +25,8 @@ export class Attempt implements CommandContext {
   #timer: NodeJS.Timeout | undefined;
   #unsubscribe: (() => void) | undefined;
   #timeout: Deferred<never> | undefined;
+  /** What the handler asked for, perhaps before it first waited. */
+  #extendedMs: number | undefined;
   #hasTransaction = false;
   /** What the command's own transaction did, once it has committed. */
   settled: Settled | undefined;
@@ -52,14 +54,13 @@ export class Attempt implements CommandContext {
     this.#controller?.abort(reason);
   }
 
-  /** The handler's outcome, or TIMED_OUT; then its signal is aborted, and whatever it still does is in vain. */
-  async run<T>(handler: () => T | PromiseLike<T>): Promise<T> {
+  /** A running handler's outcome, or TIMED_OUT; then its signal is aborted, and whatever it still does is in vain. */
+  async race<T>(running: PromiseLike<T>): Promise<T> {
     const timeout = deferred<never>();
     this.#timeout = timeout;
-    this.#startTimer(this.#host.handlerTimeoutMs);
+    this.#startTimer(this.#extendedMs ?? this.#host.handlerTimeoutMs);
     try {
-      const result = handler();
-      return isPromise(result) ? await Promise.race([result, timeout.promise]) : result;
+      return await Promise.race([running, timeout.promise]);
     } finally {
       clearTimeout(this.#timer);
       this.#timeout = undefined;
@@ -72,6 +73,7 @@ export class Attempt implements CommandContext {
 
   async extend(ms = this.#host.handlerTimeoutMs): Promise<void> {
     if (!this.#host.leases.isHeld(this.#claimed.leaseToken)) throw this.#leaseLost();
+    this.#extendedMs = ms;
     if (this.#timeout) this.#startTimer(ms);
   }
 
@@ -99,20 +101,8 @@ export class Attempt implements CommandContext {
     if (!(await lockClaimed(tx, this.#claimed))) throw this.#leaseLost();
     const result = await work(tx);
     crashPoint("commands.transaction.before-settle");
-    const json = storableJson(result ?? null);
-    if (json === undefined)
-      throw new TallymanError("COMMAND_INVALID", "The result is not JSON that can be stored.");
-    this.settled = await settleCommands(tx, [
-      {
-        id: this.#claimed.id,
-        from: "IN_PROGRESS",
-        leaseToken: this.#claimed.leaseToken,
-        outcome: "COMPLETED",
-        event: "COMPLETED",
-        isAttempt: true,
-        ...(result !== undefined && { result: json }),
-      },
-    ]);
+    const settlement = settlementOfSuccess(this.#claimed, result);
+    this.settled = await settleCommands(tx, [settlement], { from: "IN_PROGRESS" });
     crashPoint("commands.transaction.before-commit");
     return result;
   }
@@ -123,8 +113,9 @@ export class Attempt implements CommandContext {
       const error = new TallymanError("TIMED_OUT", `The handler did not finish within ${ms} ms.`, {
         details: { commandId: this.#claimed.commandId, ms },
       });
-      this.abort(error);
+      // First the verdict, then the signal: a handler that returns on its abort has not finished in time.
       this.#timeout?.reject(error);
+      this.abort(error);
     }, ms);
   }
 
@@ -134,8 +125,4 @@ export class Attempt implements CommandContext {
       details: { commandId },
     });
   }
-}
-
-function isPromise<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
-  return typeof (value as PromiseLike<T> | undefined)?.then === "function";
 }

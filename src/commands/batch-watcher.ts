@@ -41,6 +41,11 @@ export class BatchWatcher {
     this.#hints = hints;
   }
 
+  /** How many callbacks and waits there are. */
+  get size(): number {
+    return this.#watched.size;
+  }
+
   /** Calls back when the batch has completed. */
   watch(
     batchId: string,

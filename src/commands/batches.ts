@@ -11,9 +11,10 @@ import {
 import type { BatchWatcher } from "./batch-watcher.ts";
 import type { BatchCommand, CommandMetadata, CommandStatus } from "./command.ts";
 import { newCommandId, refuseBadUuid } from "./command-id.ts";
-import { batchNotFound, enqueue, refuseDuplicates } from "./enqueue.ts";
+import { batchNotFound, enqueue } from "./enqueue.ts";
 import type { Hints } from "./hints.ts";
-import { type SerializedCommand, serializeCommand, storableJson } from "./serialize.ts";
+import type { Preparation } from "./preparation.ts";
+import { serializeCommand, storableJson } from "./serialize.ts";
 import {
   cancelCommands,
   insertBatch,
@@ -25,10 +26,13 @@ import {
   selectBatchesById,
 } from "./sql/batch.ts";
 import { selectBatchCommands } from "./sql/command.ts";
+import { enqueueChunkMax } from "./sql/enqueue.ts";
 
 /** A batch is one transaction; beyond this, use an open batch and add to it. */
 export const batchCommandsMax = 1_000_000;
-const cancelStepMax = 5_000;
+/** Some 5,000 commands per transaction either way: a block of the queue has up to a hundred. */
+const cancelBlocksMax = 50;
+const cancelTroubledMax = 5_000;
 const pageMax = 1_000;
 const nameLettersMax = 255;
 
@@ -44,12 +48,8 @@ export interface PageOptions<Status extends string> {
   readonly cursor?: string;
 }
 
-/** Checks and completes a command's data; given by the bus, which knows the schemas and limits. */
-export type Prepare = (
-  domain: string,
-  commands: readonly BatchCommand[],
-  priority?: number,
-) => Promise<SerializedCommand[]>;
+/** Begins to check commands; given by the bus, which knows the schemas and limits. */
+export type Prepare = (domain: string, commands: readonly BatchCommand[], priority?: number) => Preparation;
 
 /** What batches share with the bus that they belong to. */
 export interface BatchesContext {
@@ -76,14 +76,14 @@ export class Batches {
   ): Promise<string> {
     const { database, hints, watcher, prepare } = this.#context;
     refuseBadSize(commands.length, options.open ?? false);
-    const serialized = await prepare(domain, commands, options.priority);
-    refuseDuplicates(domain, serialized);
-    const batch = this.#newBatch(domain, serialized.length, options);
+    const batch = this.#newBatch(domain, commands.length, options);
+    const preparation = prepare(domain, commands, options.priority);
+    if (caller || commands.length <= enqueueChunkMax) await preparation.finish();
     const watch = options.onComplete && watcher.watch(batch.batchId, options.onComplete);
     const store = async (tx: Transaction) => {
       const xid = await insertBatch(tx, batch);
       watch?.createdBy(xid);
-      await enqueue(tx, { domain, batchId: batch.batchId, isNew: true }, serialized);
+      await enqueue(tx, { batchId: batch.batchId, isNew: true }, preparation);
     };
     try {
       if (caller) await this.#storeInside(database.join(caller), domain, store);
@@ -145,13 +145,18 @@ export class Batches {
     { event, operator }: { event: string; operator: string },
   ): Promise<number> {
     const { database } = this.#context;
+    const request = {
+      batchId,
+      blocksMax: cancelBlocksMax,
+      troubledMax: cancelTroubledMax,
+      event,
+      details: { operator },
+    };
     let canceled = 0;
-    for (let after = 0; ; ) {
-      const request = { batchId, after, limit: cancelStepMax, event, details: { operator } };
+    for (;;) {
       const step = await database.transaction((tx) => cancelCommands(tx, request));
       if (!step) break;
       canceled += step.canceled;
-      after = step.lastId;
       this.completed(step.completedBatches);
     }
     // Nothing may have been left to cancel, and an open batch that was sealed by this may be done.
@@ -232,8 +237,17 @@ export class Batches {
   #completionJson(domain: string, { data = {}, ...command }: CompletionCommand): string {
     const target = command.domain ?? domain;
     const { payloadBytesMax } = this.#context;
-    const { json } = serializeCommand(target, { ...command, data }, { payloadBytesMax });
-    return `{"domain":${JSON.stringify(target)},${json.slice(1)}`;
+    const serialized = serializeCommand(target, { ...command, data }, { payloadBytesMax });
+    const head = JSON.stringify({
+      domain: target,
+      command_id: serialized.commandId,
+      command_type: serialized.commandType,
+      correlation_id: serialized.correlationId,
+      reply_to: serialized.replyTo,
+      priority: serialized.priority,
+      max_attempts: serialized.maxAttempts,
+    });
+    return `${head.slice(0, -1)},"data":${serialized.data}}`;
   }
 }
 

@@ -7,11 +7,12 @@ import { Batches, type PageOptions } from "./batches.ts";
 import type { BatchCommand, CommandMetadata, CommandStatus, SendOptions } from "./command.ts";
 import { refuseBadUuid } from "./command-id.ts";
 import { CommandSchemas, type CommandType } from "./command-schemas.ts";
-import { type EnqueueTarget, enqueue, enqueueChunk, refuseDuplicates } from "./enqueue.ts";
+import { type EnqueueTarget, enqueue, enqueueChunk } from "./enqueue.ts";
 import { Hints } from "./hints.ts";
 import { Maintenance, type Pruned, type RetentionOptions } from "./maintenance.ts";
+import { Preparation } from "./preparation.ts";
 import { ReplyQueue } from "./reply-queue.ts";
-import { type SerializedCommand, serializeCommand, withoutId } from "./serialize.ts";
+import { templateOf } from "./serialize.ts";
 import { type AuditEvent, selectAudit, selectBatchHistory, selectHistory } from "./sql/audit.ts";
 import { selectBatchesById } from "./sql/batch.ts";
 import { selectCommand, setPaused } from "./sql/command.ts";
@@ -143,10 +144,9 @@ export class CommandBus implements AsyncDisposable {
   ): Promise<string[]> {
     if (commands.length === 0) return [];
     if (batchId !== undefined) refuseBadUuid("batchId", batchId);
-    const serialized = await this.#prepare(domain, commands);
-    refuseDuplicates(domain, serialized);
-    await this.#store({ domain, batchId: batchId ?? null, isNew: false }, serialized, tx);
-    return serialized.map(({ commandId }) => commandId);
+    const preparation = this.#prepare(domain, commands);
+    await this.#store({ batchId: batchId ?? null, isNew: false }, preparation, tx);
+    return preparation.commandIds;
   }
 
   /**
@@ -330,40 +330,35 @@ export class CommandBus implements AsyncDisposable {
 
   /** @internal Commands checked as by {@link send}, as JSON objects without ids: to be sent later, and again. */
   async templates(domain: string, commands: readonly BatchCommand[]): Promise<string[]> {
-    return (await this.#prepare(domain, commands)).map(withoutId);
+    const templates: string[] = [];
+    for await (const chunk of this.#prepare(domain, commands).chunks())
+      templates.push(...chunk.map(templateOf));
+    return templates;
   }
 
-  async #prepare(
-    domain: string,
-    commands: readonly BatchCommand[],
-    priority?: number,
-  ): Promise<SerializedCommand[]> {
-    const limits = {
-      payloadBytesMax: this.#options.payloadBytesMax,
-      ...(priority !== undefined && { priority }),
-    };
-    const serialized: SerializedCommand[] = [];
-    for (const command of commands) {
-      const { commandType, data } = command;
-      if (this.schemas.has(domain, commandType)) await this.schemas.check(domain, commandType, data);
-      serialized.push(serializeCommand(domain, command, limits));
-    }
-    return serialized;
+  #prepare(domain: string, commands: readonly BatchCommand[], priority?: number): Preparation {
+    const { payloadBytesMax } = this.#options;
+    const rules = { schemas: this.schemas, payloadBytesMax, ...(priority !== undefined && { priority }) };
+    return new Preparation(domain, commands, rules);
   }
 
   async #store(
     target: EnqueueTarget,
-    commands: readonly SerializedCommand[],
+    preparation: Preparation,
     caller?: Transaction | CallerClient,
   ): Promise<void> {
+    const { domain, size } = preparation;
     if (caller) {
       const tx = this.database.join(caller);
-      await enqueue(tx, target, commands);
-      await this.hints.commandsReady(target.domain, tx);
+      await preparation.finish();
+      await enqueue(tx, target, preparation);
+      await this.hints.commandsReady(domain, tx);
       return;
     }
-    if (commands.length <= enqueueChunkMax) await enqueueChunk(this.database, target, commands);
-    else await this.database.transaction((tx) => enqueue(tx, target, commands));
-    void this.hints.commandsReady(target.domain);
+    if (size > enqueueChunkMax) await this.database.transaction((tx) => enqueue(tx, target, preparation));
+    else
+      for await (const chunk of preparation.chunks())
+        await enqueueChunk(this.database, domain, target, chunk);
+    void this.hints.commandsReady(domain);
   }
 }

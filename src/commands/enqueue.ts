@@ -1,15 +1,16 @@
+import { setImmediate as turn } from "node:timers/promises";
 import { type Executor, errorCodeOf, type Transaction } from "../database/index.ts";
 import { TallymanError } from "../errors/index.ts";
 import { BatchSealedError, DuplicateCommandError } from "./errors.ts";
+import type { Preparation } from "./preparation.ts";
 import type { SerializedCommand } from "./serialize.ts";
-import { enqueueChunkMax, enqueueCommands } from "./sql/enqueue.ts";
+import { enqueueCommands } from "./sql/enqueue.ts";
 
 /** Chunks sent before the first has been answered: the server works while the next is made. */
 const chunksAhead = 2;
 
 /** Where a call's commands go. */
 export interface EnqueueTarget {
-  readonly domain: string;
   readonly batchId: string | null;
   /** The batch was made in the same transaction and counts these commands already. */
   readonly isNew: boolean;
@@ -18,42 +19,35 @@ export interface EnqueueTarget {
 /**
  * Stores all commands or none.
  *
- * @throws DuplicateCommandError, BatchSealedError, TallymanError BATCH_NOT_FOUND
+ * @throws DuplicateCommandError, BatchSealedError; TallymanError BATCH_NOT_FOUND, and what checks commands throws
  */
 export async function enqueue(
   tx: Transaction,
   target: EnqueueTarget,
-  commands: readonly SerializedCommand[],
+  preparation: Preparation,
 ): Promise<void> {
   const sent: Promise<unknown>[] = [];
-  for (let from = 0; from < commands.length; from += enqueueChunkMax) {
-    const chunk = enqueueChunk(tx, target, commands.slice(from, from + enqueueChunkMax));
+  for await (const commands of preparation.chunks()) {
+    const chunk = enqueueChunk(tx, preparation.domain, target, commands);
     chunk.catch(() => {}); // awaited below, later than it may fail
     sent.push(chunk);
+    await turn(); // lets the chunk leave before the next one is made
     await sent.at(-1 - chunksAhead);
   }
   await Promise.all(sent);
 }
 
-/** Stores up to {@link enqueueChunkMax} commands in one statement, which needs no transaction around it. */
+/** Stores one chunk in one statement, which needs no transaction around it. */
 export async function enqueueChunk(
   executor: Executor,
-  { domain, ...batch }: EnqueueTarget,
+  domain: string,
+  target: EnqueueTarget,
   commands: readonly SerializedCommand[],
 ): Promise<void> {
   try {
-    await enqueueCommands(executor, domain, batch, `[${commands.map(({ json }) => json).join(",")}]`);
+    await enqueueCommands(executor, domain, target, commands);
   } catch (error) {
-    throw explain(error, domain, batch.batchId);
-  }
-}
-
-/** Refuses a list that names one id twice, before anything is sent. */
-export function refuseDuplicates(domain: string, commands: readonly SerializedCommand[]): void {
-  const seen = new Set<string>();
-  for (const { commandId } of commands) {
-    if (seen.has(commandId)) throw new DuplicateCommandError(domain, commandId);
-    seen.add(commandId);
+    throw explain(error, domain, target.batchId);
   }
 }
 

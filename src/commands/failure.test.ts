@@ -9,7 +9,7 @@ import { prefetchLimit } from "./prefetch.ts";
 import { storableJson } from "./serialize.ts";
 import type { ClaimedRow } from "./sql/claim.ts";
 
-const claimed = { id: 1, leaseToken: 2, attempts: 0, maxAttempts: null } as ClaimedRow;
+const claimed = { id: 1, delivery: 2, attempts: 0, maxAttempts: null } as ClaimedRow;
 const policy = { maxAttempts: 3, backoffMs: [10_000, 60_000, 300_000] };
 
 describe("settlementOfFailure", () => {
@@ -26,7 +26,7 @@ describe("settlementOfFailure", () => {
     ["a string", 0, null, "RETRY", 10_000],
   ])("%s after %i attempts with limit %s → %s", (error, attempts, maxAttempts, outcome, delayMs) => {
     const settlement = settlementOfFailure({ ...claimed, attempts, maxAttempts }, error, policy);
-    expect(settlement).toMatchObject({ outcome, isAttempt: true, from: "IN_PROGRESS", leaseToken: 2 });
+    expect(settlement).toMatchObject({ outcome, isAttempt: true, delivery: 2 });
     expect(settlement.delayMs).toBe(delayMs);
   });
 

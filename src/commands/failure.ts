@@ -18,7 +18,7 @@ const outageDelayMs = 1_000;
 
 /** The command's next step after its handler threw. Pure. */
 export function settlementOfFailure(claimed: ClaimedRow, error: unknown, policy: RetryPolicy): Settlement {
-  const base = { id: claimed.id, leaseToken: claimed.leaseToken, from: "IN_PROGRESS" as const };
+  const base = { id: claimed.id, delivery: claimed.delivery };
   if (isOutage(error)) {
     return {
       ...base,

@@ -1,9 +1,12 @@
 /**
  * The command bus: commands that are done once each, batches that always finish, failures that can be repaired.
  *
- * **Model.** A command is a row; so is a batch, with counters. A worker claims ready commands of its domain in
- * bulk, under one lease per claim, runs their handlers, and settles the outcomes in groups. Settling is one
- * stored function: it changes the commands, writes audit and replies and, last, moves the batches' counters.
+ * **Model.** A command is a row; so is a batch, with counters. Commands wait in blocks of up to a hundred in a
+ * queue beside their table. A worker takes whole blocks of its domain, under one lease per claim that names the
+ * commands, runs their handlers, and settles the outcomes in groups. Settling is one stored function: it changes
+ * the commands, writes audit and replies and, last, moves the batches' counters. A command's row is written when
+ * it is sent and when it ends, not when it is claimed: IN_PROGRESS is what a lease says. Audit is stored one row
+ * per event and group; the view `command_bus_audit` shows it one row per event and command.
  *
  * ```
  *            claim                  COMPLETED   handler returned
@@ -15,11 +18,14 @@
  *
  * **Invariants.** A batch's counters move in the transaction that changes its commands, so they equal a recount
  * at every moment (`recount`). A batch completes in exactly one transaction: the one that, holding the batch's row,
- * finds nothing left. An outcome counts only if the command is still in progress under the lease it was claimed
- * with: a worker that was taken for dead changes nothing. Attempts count handlers that were started; leases lost
+ * finds nothing left. An unfinished command is in exactly one place: a block of the queue, a lease, or the
+ * troubleshooting queue. Each return to the queue raises its `delivery`, and an outcome counts only if the command
+ * is unfinished and still has the delivery it was claimed with: a worker that was taken for dead changes nothing.
+ * Attempts count handlers that were started; leases lost
  * with their worker count apart, so a crashing fleet does not use up commands that never ran.
  *
- * **Locks.** Commands before batches, each in the order of their keys; claims and reclaims skip what is locked.
+ * **Locks.** Blocks of the queue, then commands, then batches, each in the order of their keys; claims and reclaims
+ * skip what is locked, and a claim that found nothing but locked blocks waits for one of them.
  *
  * **Delivery** is at least once, and effects written through `context.transaction()` are exactly once.
  *

@@ -61,7 +61,7 @@ class World {
 
   async begin(): Promise<void> {
     await this.#database.query(
-      "TRUNCATE tallyman.command_bus_batch, tallyman.command_bus_command, tallyman.command_bus_audit, tallyman.command_bus_lease",
+      "TRUNCATE tallyman.command_bus_batch, tallyman.command_bus_command, tallyman.command_bus_audit_group, tallyman.command_bus_queue, tallyman.command_bus_lease",
     );
     for (const size of [1, 5, 12]) this.batchIds.push(await this.#bus.createBatch("d", commands(size)));
     this.batchIds.push(await this.#bus.createBatch("d", commands(3), { open: true }));
@@ -91,6 +91,24 @@ class World {
     }
   }
 
+  /** Unfinished commands that are not in exactly one place: the queue, a lease, or the troubleshooting queue. */
+  async misplaced(): Promise<unknown[]> {
+    const { rows } = await this.#database.query(
+      `WITH place AS (
+         SELECT unnest(command_rows) AS id FROM tallyman.command_bus_queue
+         UNION ALL
+         SELECT c.id FROM tallyman.command_bus_held JOIN tallyman.command_bus_command c USING (id, delivery)
+         WHERE c.status = 'PENDING'
+         UNION ALL
+         SELECT id FROM tallyman.command_bus_command WHERE troubleshooting_at IS NOT NULL)
+       SELECT id, c.status, count(place.id) AS places
+       FROM tallyman.command_bus_command c FULL JOIN place USING (id)
+       GROUP BY id, c.status, c.finished_at
+       HAVING count(place.id) <> CASE WHEN c.finished_at IS NULL THEN 1 ELSE 0 END`,
+    );
+    return rows;
+  }
+
   /** Brings everything to its end, as a healthy fleet would. */
   async finish(): Promise<void> {
     for (const held of this.#held) await this.#settle(held.splice(0), "COMPLETED");
@@ -112,17 +130,16 @@ class World {
 
   async #settle(held: readonly ClaimedRow[], outcome: Outcome): Promise<void> {
     const known = new Map(held.map((row) => [row.id, row]));
-    const settlements = [...known.values()].map(({ id, leaseToken }) => ({
+    const settlements = [...known.values()].map(({ id, delivery }) => ({
       id,
-      leaseToken,
-      from: "IN_PROGRESS" as const,
+      delivery,
       outcome,
       event: outcome,
       isAttempt: true,
       ...(outcome === "RETRY" && { delayMs: 0 }),
     }));
     // As a worker does: a deadlock is tried again and costs nothing.
-    await this.#database.transaction((tx) => settleCommands(tx, settlements));
+    await this.#database.transaction((tx) => settleCommands(tx, settlements, { from: "IN_PROGRESS" }));
   }
 
   async #expire(): Promise<void> {
@@ -149,6 +166,7 @@ it("keeps counters equal to a recount and completes each batch exactly once, in 
     for (const wave of waves) {
       await Promise.all(wave.map((step) => world.take(step)));
       expect((await bus.recount()).miscounts).toEqual([]);
+      expect(await world.misplaced()).toEqual([]);
     }
     await world.finish();
     expect((await bus.recount()).miscounts).toEqual([]);

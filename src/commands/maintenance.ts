@@ -9,6 +9,7 @@ const log = logger("commands.maintenance");
 const leasesMax = 100;
 const batchesMax = 100;
 const pruneStepMax = 5_000;
+const auditGroupsMax = 1_000;
 
 /** What may be deleted, and how long after its end. Nothing is deleted without a policy. */
 export interface RetentionOptions {
@@ -86,10 +87,10 @@ export class Maintenance {
   async #pruneAudit(olderThanMs: number): Promise<number> {
     for (let deleted = 0; ; ) {
       const step = await this.#database.transaction(async (tx) =>
-        (await lockPruning(tx)) ? pruneAudit(tx, { limit: pruneStepMax, olderThanMs }) : 0,
+        (await lockPruning(tx)) ? pruneAudit(tx, { limit: auditGroupsMax, olderThanMs }) : undefined,
       );
-      deleted += step;
-      if (step < pruneStepMax) return deleted;
+      if (!step) return deleted;
+      deleted += step.deleted;
     }
   }
 }

@@ -1,7 +1,7 @@
 import { type Database, retryClassOf } from "../database/index.ts";
 import { isTallymanError } from "../errors/index.ts";
 import { backoffMs, crashPoint, GroupCommitBuffer, logger, sleep } from "../runtime/index.ts";
-import { type Settled, type Settlement, settleCommands } from "./sql/settle.ts";
+import { haveSameStep, type Settled, type Settlement, settleCommands } from "./sql/settle.ts";
 
 const log = logger("commands.outcomes");
 
@@ -16,6 +16,8 @@ export interface OutcomeBufferOptions {
   /** An outcome is tried for this long while the database is away: after that the lease is lost anyway. */
   readonly leaseMs: number;
   onSettled(settled: Settled): void;
+  /** Fewer outcomes are pending than before. */
+  onRoom(): void;
 }
 
 /**
@@ -31,7 +33,8 @@ export class OutcomeBuffer {
     this.#database = database;
     this.#options = options;
     this.#buffer = new GroupCommitBuffer({
-      flush: (group) => this.#flush(group),
+      // The group still counts as pending when its flush has ended, and no longer a turn of the event loop later.
+      flush: (group) => this.#flush(group).finally(() => setImmediate(options.onRoom)),
       itemsMax: options.groupMax,
       delayMs: options.groupDelayMs,
       pendingMax: options.groupMax * pendingGroupsMax,
@@ -42,16 +45,28 @@ export class OutcomeBuffer {
     return this.#buffer.pending;
   }
 
-  /** Resolves to true when the outcome counts, to false when the command was no longer ours. */
-  add(settlement: Settlement): Promise<boolean> {
-    return this.#buffer.add(settlement);
+  /** Calls back with true when the outcome counts, with false when the command was no longer ours. */
+  post(settlement: Settlement, settle: (counts: boolean | Error) => void): void {
+    this.#buffer.post(settlement, settle);
   }
 
   stop(): Promise<void> {
     return this.#buffer.stop();
   }
 
+  /** Outcomes that differ are settled one kind after the other, each in its own transaction. */
   async #flush(group: readonly Settlement[]): Promise<(boolean | Error)[]> {
+    const [first] = group;
+    if (!first || group.every((settlement) => haveSameStep(settlement, first))) return this.#flushStep(group);
+    const outcomes = new Map<Settlement, boolean | Error>();
+    for (const part of bySteps(group)) {
+      const ended = await this.#flushStep(part).catch((error: Error) => part.map(() => error));
+      for (const [index, settlement] of part.entries()) outcomes.set(settlement, ended[index] ?? false);
+    }
+    return group.map((settlement) => outcomes.get(settlement) ?? false);
+  }
+
+  async #flushStep(group: readonly Settlement[]): Promise<(boolean | Error)[]> {
     crashPoint("commands.outcomes.before-flush");
     // A worker that lost a command and got it again may have two outcomes for it; only one can count.
     if (new Set(group.map(({ id }) => id)).size < group.length) return this.#flushSingly(group);
@@ -59,7 +74,7 @@ export class OutcomeBuffer {
       const settled = await this.#settleUntilAnswered(group);
       crashPoint("commands.outcomes.after-flush");
       this.#options.onSettled(settled);
-      return group.map(({ id }) => settled.ids.has(id));
+      return group.map(({ id }) => !settled.stale.has(id));
     } catch (error) {
       if (group.length === 1) throw error;
       log.warn(`A group of ${group.length} outcomes was refused, settling them one by one: ${String(error)}`);
@@ -71,7 +86,7 @@ export class OutcomeBuffer {
   async #flushSingly(group: readonly Settlement[]): Promise<(boolean | Error)[]> {
     const outcomes: (boolean | Error)[] = [];
     for (const settlement of group) {
-      const outcome = await this.#flush([settlement]).catch((error: unknown) => [error as Error]);
+      const outcome = await this.#flushStep([settlement]).catch((error: unknown) => [error as Error]);
       outcomes.push(outcome[0] ?? false);
     }
     return outcomes;
@@ -81,7 +96,7 @@ export class OutcomeBuffer {
     const deadlineMs = performance.now() + this.#options.leaseMs;
     for (let attempt = 1; ; attempt++) {
       try {
-        return await settleCommands(this.#database, group);
+        return await settleCommands(this.#database, group, { from: "IN_PROGRESS" });
       } catch (error) {
         const canRetry = retryClassOf(error) !== undefined || isTallymanError(error, "DATABASE_UNREACHABLE");
         if (!canRetry || performance.now() > deadlineMs) throw error;
@@ -90,4 +105,14 @@ export class OutcomeBuffer {
       }
     }
   }
+}
+
+function bySteps(group: readonly Settlement[]): Settlement[][] {
+  const parts: Settlement[][] = [];
+  for (const settlement of group) {
+    const part = parts.find(([first]) => first && haveSameStep(first, settlement));
+    if (part) part.push(settlement);
+    else parts.push([settlement]);
+  }
+  return parts;
 }

@@ -2,10 +2,16 @@ import { TallymanError } from "../errors/index.ts";
 import type { BatchCommand } from "./command.ts";
 import { newCommandId, refuseBadUuid } from "./command-id.ts";
 
-/** A command that can be stored: its id, and the JSON object that the stored function reads. */
+/** A command that can be stored: checked, its id in one spelling, its data as JSON text. */
 export interface SerializedCommand {
   readonly commandId: string;
-  readonly json: string;
+  readonly commandType: string;
+  readonly data: string;
+  readonly correlationId: string | undefined;
+  readonly replyTo: string | undefined;
+  readonly priority: number | undefined;
+  readonly maxAttempts: number | undefined;
+  readonly runAt: Date | undefined;
 }
 
 const priorityMax = 2 ** 31 - 1;
@@ -35,24 +41,30 @@ export function serializeCommand(
   if (command.correlationId !== undefined) refuseBadUuid("correlationId", command.correlationId);
   refuseBadNames(domain, command, commandId);
   refuseBadNumbers(command, commandId);
-  const head = JSON.stringify({
-    command_id: commandId.toLowerCase(),
-    command_type: command.commandType,
-    correlation_id: command.correlationId,
-    reply_to: command.replyTo,
+  const { commandType, correlationId, replyTo, maxAttempts, runAt } = command;
+  return {
+    commandId: commandId.toLowerCase(),
+    commandType,
+    data: dataJson(command, commandId, limits.payloadBytesMax),
+    correlationId,
+    replyTo,
     priority: command.priority ?? limits.priority,
-    max_attempts: command.maxAttempts,
-    run_at: command.runAt,
-  });
-  const data = dataJson(command, commandId, limits.payloadBytesMax);
-  return { commandId: commandId.toLowerCase(), json: `${head.slice(0, -1)},"data":${data}}` };
+    maxAttempts,
+    runAt,
+  };
 }
 
-const headWithId = /^\{"command_id":"[^"]*",/;
-
-/** The command without its id: what is stored now and sent later, each time under an id of its own. */
-export function withoutId({ json }: SerializedCommand): string {
-  return json.replace(headWithId, "{");
+/** The command as one line of JSON without its id: what is stored now and sent later, each time under an id of its own. */
+export function templateOf(command: SerializedCommand): string {
+  const { commandType, data, correlationId, replyTo, priority, maxAttempts } = command;
+  const options = JSON.stringify({
+    command_type: commandType,
+    correlation_id: correlationId,
+    reply_to: replyTo,
+    priority,
+    max_attempts: maxAttempts,
+  });
+  return `${options.slice(0, -1)},"data":${data}}`;
 }
 
 function dataJson({ commandType, data }: BatchCommand, commandId: string, bytesMax: number): string {

@@ -8,11 +8,10 @@ import type { Settlement } from "./sql/settle.ts";
  *
  * @throws TallymanError COMMAND_INVALID for a result that can't be stored
  */
-export function settlementOfSuccess({ id, leaseToken }: ClaimedRow, result: unknown): Settlement {
+export function settlementOfSuccess({ id, delivery }: ClaimedRow, result: unknown): Settlement {
   const base = {
     id,
-    leaseToken,
-    from: "IN_PROGRESS",
+    delivery,
     outcome: "COMPLETED",
     event: "COMPLETED",
     isAttempt: true,

@@ -188,12 +188,14 @@ export class TroubleshootingQueue {
       if (rows.length === 0) return { rows, completedBatches: [] };
       const settlements = rows.map(({ id }) => ({
         id: Number(id),
-        from: "IN_TROUBLESHOOTING_QUEUE" as const,
         outcome,
         event,
         ...(result !== undefined && { result }),
       }));
-      const { completedBatches } = await settleCommands(tx, settlements, details);
+      const { completedBatches } = await settleCommands(tx, settlements, {
+        from: "IN_TROUBLESHOOTING_QUEUE",
+        details,
+      });
       return { rows, completedBatches };
     });
     this.#announce(rows, outcome, completedBatches);

@@ -1,4 +1,4 @@
-import { didYouMean, isTallymanError, TallymanError } from "../errors/index.ts";
+import { isTallymanError, TallymanError } from "../errors/index.ts";
 import type { Monitorable, OperationalError } from "../monitoring/index.ts";
 import type { GivenOptions } from "../runtime/index.ts";
 import {
@@ -12,17 +12,17 @@ import {
   WakeUp,
 } from "../runtime/index.ts";
 import { Attempt, type AttemptHost } from "./attempt.ts";
-import type { ReceivedCommand } from "./command.ts";
 import type { CommandBus } from "./command-bus.ts";
 import type { CommandHandler } from "./command-handler.ts";
 import type { CommandType } from "./command-schemas.ts";
 import { settlementOfFailure } from "./failure.ts";
+import { Handlers } from "./handlers.ts";
 import { Leases } from "./leases.ts";
 import { OutcomeBuffer } from "./outcome-buffer.ts";
 import { prefetchLimit } from "./prefetch.ts";
 import { Semaphore } from "./semaphore.ts";
 import { type ClaimedRow, claimCommands, endLeases } from "./sql/claim.ts";
-import type { Settlement } from "./sql/settle.ts";
+import type { Outcome, Settlement } from "./sql/settle.ts";
 import { settlementOfSuccess } from "./success.ts";
 import { WorkerMetrics } from "./worker-metrics.ts";
 import { type WorkerOptions, workerDefaults, workerRules } from "./worker-options.ts";
@@ -30,6 +30,8 @@ import { type WorkerOptions, workerDefaults, workerRules } from "./worker-option
 const log = logger("commands.worker");
 
 const connectionsKeptFree = 2;
+/** Groups of outcomes that wait for their commit while further handlers are started. */
+const unsettledGroupsMax = 4;
 const pruneIntervalMs = 60_000;
 const claimRetry = { initialMs: 100, maxMs: 5_000, factor: 2, jitter: 0.5 };
 
@@ -54,7 +56,7 @@ export class Worker extends Service implements Monitorable {
   readonly domain: string;
   readonly #bus: CommandBus;
   readonly #options: Readonly<WorkerOptions>;
-  readonly #handlers = new Map<string, CommandHandler>();
+  readonly #handlers: Handlers;
   readonly #leases: Leases;
   readonly #host: AttemptHost;
   readonly #metrics = new WorkerMetrics();
@@ -77,6 +79,7 @@ export class Worker extends Service implements Monitorable {
     this.#bus = bus;
     this.#options = options;
     this.domain = options.domain;
+    this.#handlers = new Handlers(options.domain, bus.schemas);
     const { database } = bus;
     this.#leases = new Leases(database, options.leaseMs, options.clock);
     this.#hint = new WakeUp(options.clock);
@@ -103,18 +106,7 @@ export class Worker extends Service implements Monitorable {
   handle(type: string, handler: CommandHandler<any>): this;
   // biome-ignore lint/suspicious/noExplicitAny: as above
   handle(type: string | CommandType<any, any>, handler: CommandHandler<any>): this {
-    const name = typeof type === "string" ? type : type.commandType;
-    if (typeof type !== "string") {
-      if (type.domain !== this.domain) {
-        throw new TallymanError(
-          "INVALID_STATE",
-          `${name} is of domain '${type.domain}', not '${this.domain}'.`,
-        );
-      }
-      this.#bus.schemas.register(type);
-    }
-    if (this.#handlers.has(name)) throw new TallymanError("INVALID_STATE", `${name} has a handler already.`);
-    this.#handlers.set(name, handler as CommandHandler);
+    this.#handlers.add(type, handler);
     return this;
   }
 
@@ -153,7 +145,8 @@ export class Worker extends Service implements Monitorable {
       await this.#maintainWhenDue();
       const room = this.#roomForClaim();
       if (room === 0) await this.#room.wait(this.#options.pollIntervalMs, signal);
-      else if ((await this.#claim(room)) < room) await this.#hint.wait(this.#options.pollIntervalMs, signal);
+      // Fewer than there was room for may mean that others had the rest locked: only nothing is the end.
+      else if ((await this.#claim(room)) === 0) await this.#hint.wait(this.#options.pollIntervalMs, signal);
       this.#claimFailures = 0;
     } catch (error) {
       if (signal.aborted && isAbort(error)) throw error;
@@ -178,7 +171,7 @@ export class Worker extends Service implements Monitorable {
     const limit = this.#prefetchLimit();
     const held = this.#queue.length + this.#running.size;
     if (held > limit / 2 && held >= Math.min(concurrency, limit)) return 0;
-    if (this.#outcomes.pending > groupMax * 4) return 0;
+    if (this.#outcomes.pending > groupMax * unsettledGroupsMax) return 0;
     return Math.max(0, limit - held);
   }
 
@@ -201,116 +194,99 @@ export class Worker extends Service implements Monitorable {
     return claimed.length;
   }
 
+  /** Starts handlers while there are commands, free slots and room for their outcomes. */
   #pump(): void {
-    while (this.#running.size < this.#options.concurrency && !this.#isStopping) {
+    const { concurrency, groupMax } = this.#options;
+    const unsettledMax = groupMax * unsettledGroupsMax;
+    while (this.#running.size < concurrency && this.#outcomes.pending < unsettledMax && !this.#isStopping) {
       const claimed = this.#queue.shift();
       if (!claimed) break;
-      const attempt = new Attempt(this.#host, claimed);
-      // Registered before it runs: a handler that does not wait ends within the call.
-      this.#running.set(attempt, Promise.resolve());
-      const run = this.#run(claimed, attempt);
-      if (this.#running.has(attempt)) this.#running.set(attempt, run);
+      this.#begin(claimed);
     }
     if (this.#queue.length + this.#running.size <= this.#prefetchLimit() / 2) this.#room.notify();
   }
 
-  async #run(claimed: ClaimedRow, attempt: Attempt): Promise<void> {
+  /** A handler that does not wait ends within this call, and costs neither a promise nor a timer. */
+  #begin(claimed: ClaimedRow): void {
+    const attempt = new Attempt(this.#host, claimed);
     const startedMs = performance.now();
-    const settlement = await this.#outcomeOf(claimed, attempt);
-    this.#metrics.ran(performance.now() - startedMs);
-    attempt.end();
-    const settled = this.#settle(claimed, attempt, settlement);
-    // Back-pressure: a slot is free again when the buffer has taken the outcome in.
-    if (this.#outcomes.pending >= this.#options.groupMax * 4) await settled;
+    let outcome: unknown;
+    try {
+      outcome = this.#handlers.run(claimed, attempt);
+      if (isPromise(outcome)) {
+        this.#running.set(attempt, this.#finish(claimed, attempt, startedMs, outcome));
+        return;
+      }
+      this.#end(attempt, startedMs, claimed, settlementOfSuccess(claimed, outcome));
+    } catch (error) {
+      this.#end(attempt, startedMs, claimed, this.#failed(claimed, attempt, error));
+    }
+  }
+
+  /** Never throws: every failure is an outcome. */
+  async #finish(
+    claimed: ClaimedRow,
+    attempt: Attempt,
+    startedMs: number,
+    running: PromiseLike<unknown>,
+  ): Promise<void> {
+    const settlement = await attempt
+      .race(running)
+      .then((result) => (attempt.settled ? undefined : settlementOfSuccess(claimed, result)))
+      .catch((error) => this.#failed(claimed, attempt, error));
     this.#running.delete(attempt);
+    this.#end(attempt, startedMs, claimed, settlement);
     this.#pump();
   }
 
-  /** Never throws: every failure is an outcome. Undefined when the command settled itself, or is lost. */
-  async #outcomeOf(claimed: ClaimedRow, attempt: Attempt): Promise<Settlement | undefined> {
-    try {
-      const handler = this.#handlerOf(claimed);
-      const received = await this.#received(claimed);
-      const result = await attempt.run(() => handler(received, attempt));
-      return attempt.settled ? undefined : settlementOfSuccess(claimed, result);
-    } catch (error) {
-      if (attempt.settled) {
-        log.warn(
-          `The handler of ${claimed.commandType} failed after its transaction had completed the command: ${String(error)}`,
-        );
-        return undefined;
-      }
-      if (isTallymanError(error, "LEASE_LOST")) return undefined;
-      this.#metrics.failed(claimed, error);
-      return settlementOfFailure(claimed, error, this.#options);
-    }
+  #end(attempt: Attempt, startedMs: number, claimed: ClaimedRow, settlement: Settlement | undefined): void {
+    this.#metrics.ran(performance.now() - startedMs);
+    attempt.end();
+    this.#settle(claimed, attempt, settlement);
   }
 
-  #handlerOf({ commandType }: ClaimedRow): CommandHandler {
-    const handler = this.#handlers.get(commandType);
-    if (handler) return handler;
-    const known = [...this.#handlers.keys()];
-    const hint = known.length === 0 ? "It has no handlers." : didYouMean(commandType, known);
-    throw new TallymanError(
-      "COMMAND_TYPE_UNKNOWN",
-      `The worker of domain '${this.domain}' has no handler for '${commandType}'; known types: ${known.join(", ") || "none"}. ${hint}`,
-      { details: { commandType, known } },
-    );
-  }
-
-  async #received(claimed: ClaimedRow): Promise<ReceivedCommand> {
-    const { domain } = this;
-    const { commandType } = claimed;
-    const { schemas } = this.#bus;
-    const data = schemas.has(domain, commandType)
-      ? await schemas.check(domain, commandType, claimed.data)
-      : claimed.data;
-    const { commandId, batchId, correlationId, replyTo, priority, lostLeases, createdAt } = claimed;
-    const attempt = claimed.attempts + 1;
-    return {
-      domain,
-      commandId,
-      commandType,
-      data,
-      batchId,
-      correlationId,
-      replyTo,
-      priority,
-      attempt,
-      lostLeases,
-      createdAt,
-    };
-  }
-
-  async #settle(claimed: ClaimedRow, attempt: Attempt, settlement: Settlement | undefined): Promise<void> {
-    if (attempt.settled) this.#bus.completed(attempt.settled.completedBatches);
-    try {
-      const counts = settlement ? await this.#outcomes.add(settlement) : attempt.settled !== undefined;
-      this.#metrics.settled(settlement?.outcome ?? "COMPLETED", counts);
-      if (counts && claimed.replyTo !== null) this.#bus.hints.replied(claimed.replyTo);
-      if (!counts)
-        log.debug("A command was no longer ours, its outcome changes nothing", {
-          commandId: claimed.commandId,
-        });
-    } catch (error) {
-      log.error(
-        `The outcome of command ${claimed.commandId} was not stored; it comes back after its lease: ${String(error)}`,
+  /** The outcome of a handler that threw; undefined when the command settled itself, or is lost. */
+  #failed(claimed: ClaimedRow, attempt: Attempt, error: unknown): Settlement | undefined {
+    if (attempt.settled) {
+      log.warn(
+        `The handler of ${claimed.commandType} failed after its transaction had completed the command: ${String(error)}`,
       );
+      return undefined;
     }
-    this.#leases.settled(claimed.leaseToken);
+    if (isTallymanError(error, "LEASE_LOST")) return undefined;
+    this.#metrics.failed(claimed, error);
+    return settlementOfFailure(claimed, error, this.#options);
+  }
+
+  #settle(claimed: ClaimedRow, attempt: Attempt, settlement: Settlement | undefined): void {
+    if (attempt.settled) this.#bus.completed(attempt.settled.completedBatches);
+    if (!settlement) this.#settled(claimed, "COMPLETED", attempt.settled !== undefined);
+    else this.#outcomes.post(settlement, (counts) => this.#settled(claimed, settlement.outcome, counts));
+  }
+
+  #settled({ commandId, replyTo, leaseToken }: ClaimedRow, outcome: Outcome, counts: boolean | Error): void {
+    this.#leases.settled(leaseToken);
+    if (counts instanceof Error) {
+      log.error(
+        `The outcome of command ${commandId} was not stored; it comes back after its lease: ${String(counts)}`,
+      );
+      return;
+    }
+    this.#metrics.settled(outcome, counts);
+    if (!counts) log.debug("A command was no longer ours, its outcome changes nothing", { commandId });
+    else if (replyTo !== null) this.#bus.hints.replied(replyTo);
   }
 
   /** Returns what was not begun; other workers may take it at once. */
   #giveBack(): void {
     const unbegun = this.#queue.splice(0);
     for (const claimed of unbegun) {
-      const { id, leaseToken } = claimed;
-      const release = this.#outcomes.add({ id, leaseToken, from: "IN_PROGRESS", outcome: "RELEASED" });
-      release.then(
-        () => this.#leases.settled(leaseToken),
-        (error) =>
-          log.debug("A command was not given back, its lease will run out", { reason: String(error) }),
-      );
+      const { id, delivery, leaseToken } = claimed;
+      this.#outcomes.post({ id, delivery, outcome: "RELEASED" }, (counts) => {
+        if (counts instanceof Error)
+          log.debug("A command was not given back, its lease will run out", { reason: String(counts) });
+        else this.#leases.settled(leaseToken);
+      });
     }
     if (unbegun.length > 0) void this.#bus.hints.commandsReady(this.domain);
   }
@@ -386,6 +362,11 @@ export class Worker extends Service implements Monitorable {
       groupDelayMs,
       leaseMs,
       onSettled: ({ completedBatches }) => this.#bus.completed(completedBatches),
+      onRoom: () => this.#pump(),
     });
   }
+}
+
+function isPromise(value: unknown): value is PromiseLike<unknown> {
+  return typeof (value as PromiseLike<unknown> | undefined)?.then === "function";
 }

@@ -47,6 +47,20 @@ describe("GroupCommitBuffer", () => {
     await expect(Promise.all(adds)).resolves.toEqual(["a!", "b!", "c!"]);
   });
 
+  it("calls back once for each posted item, with its outcome or the error in its place", async () => {
+    const { buffer, flushes } = setup({ itemsMax: 2 });
+    const settled: unknown[] = [];
+    for (const letter of "ab") buffer.post(letter, (outcome) => settled.push(outcome));
+    const refused = new Error("refused");
+    flushes[0]?.result.resolve(["a!", refused]);
+    await settle();
+    expect(settled).toEqual(["a!", refused]);
+    await buffer.stop();
+    expect(() => buffer.post("c", () => undefined)).toThrow(
+      expect.objectContaining({ code: "INVALID_STATE" }),
+    );
+  });
+
   it("flushes a smaller group when its oldest item has waited long enough", async () => {
     const { buffer, clock, groups } = setup();
     void buffer.add("a");

@@ -2,7 +2,7 @@ import { TallymanError } from "../errors/index.ts";
 import { abortedError, throwIfAborted } from "./abort.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { required, resolveOptions, wholeNumber } from "./options.ts";
-import { type Deferred, deferred } from "./wait.ts";
+import { deferred } from "./wait.ts";
 
 /** Settings of a {@link GroupCommitBuffer}. */
 export interface GroupCommitBufferOptions<Item, Outcome> {
@@ -23,7 +23,8 @@ export interface GroupCommitBufferOptions<Item, Outcome> {
 
 interface Entry<Item, Outcome> {
   readonly item: Item;
-  readonly outcome: Deferred<Outcome>;
+  /** Called once, with the outcome or an error in its place. */
+  settle: (outcome: Outcome | Error) => void;
   /** The monotonic moment at which waiting for company ends. */
   dueMs: number;
 }
@@ -83,26 +84,36 @@ export class GroupCommitBuffer<Item, Outcome> {
    */
   async add(item: Item, signal?: AbortSignal): Promise<Outcome> {
     throwIfAborted(signal);
-    if (this.#isStopping)
-      throw new TallymanError("INVALID_STATE", "The buffer is stopped: add() is refused.");
-    const entry: Entry<Item, Outcome> = { item, outcome: deferred(), dueMs: Number.POSITIVE_INFINITY };
+    const { promise, resolve, reject } = deferred<Outcome>();
+    const entry = this.#put(item, (outcome) =>
+      outcome instanceof Error ? reject(outcome) : resolve(outcome),
+    );
     const withdraw = () => signal && this.#withdraw(entry, signal);
-    this.#waiting.push(entry);
     signal?.addEventListener("abort", withdraw, { once: true });
-    this.#advance();
     try {
-      return await entry.outcome.promise;
+      return await promise;
     } finally {
       signal?.removeEventListener("abort", withdraw);
     }
+  }
+
+  /**
+   * As {@link add}, for those who add a great many: calls `settle` once with the outcome, or with the error,
+   * and costs no promise. `settle` must not throw.
+   *
+   * @throws TallymanError INVALID_STATE after stop()
+   */
+  post(item: Item, settle: (outcome: Outcome | Error) => void): void {
+    this.#put(item, settle);
   }
 
   /** Flushes without delay; resolves when every item added before has its outcome. Never rejects. */
   async flush(): Promise<void> {
     const present = [...this.#waiting, ...this.#gathered, ...this.#inFlight];
     for (const entry of present) entry.dueMs = Number.NEGATIVE_INFINITY;
+    const ends = present.map(endOf);
     this.#advance();
-    await Promise.allSettled(present.map((entry) => entry.outcome.promise));
+    await Promise.all(ends);
   }
 
   /**
@@ -119,6 +130,15 @@ export class GroupCommitBuffer<Item, Outcome> {
     return this.stop();
   }
 
+  #put(item: Item, settle: (outcome: Outcome | Error) => void): Entry<Item, Outcome> {
+    if (this.#isStopping)
+      throw new TallymanError("INVALID_STATE", "The buffer is stopped: add() is refused.");
+    const entry = { item, settle, dueMs: Number.POSITIVE_INFINITY };
+    this.#waiting.push(entry);
+    this.#advance();
+    return entry;
+  }
+
   /** Takes every step that the present state allows; called whenever the state has changed. */
   #advance(): void {
     this.#accept();
@@ -131,9 +151,12 @@ export class GroupCommitBuffer<Item, Outcome> {
   }
 
   #accept(): void {
-    const room = this.#options.pendingMax - this.pending;
-    const dueMs = this.#options.clock.monotonicMs() + this.#options.delayMs;
-    for (const entry of this.#waiting.splice(0, room)) {
+    const { pendingMax, delayMs, clock } = this.#options;
+    if (this.#waiting.length === 0 || this.pending >= pendingMax) return;
+    const dueMs = clock.monotonicMs() + delayMs;
+    while (this.pending < pendingMax) {
+      const entry = this.#waiting.shift();
+      if (!entry) break;
       entry.dueMs = Math.min(entry.dueMs, dueMs);
       this.#gathered.push(entry);
     }
@@ -161,24 +184,21 @@ export class GroupCommitBuffer<Item, Outcome> {
     this.#cancelDelay();
     const group = this.#gathered.splice(0, this.#options.itemsMax);
     this.#inFlight = group;
-    const settle = await this.#commit(group.map((entry) => entry.item));
+    const outcomeAt = await this.#commit(group.map((entry) => entry.item));
     this.#inFlight = [];
-    for (const [index, entry] of group.entries()) settle(entry.outcome, index);
+    for (const [index, entry] of group.entries()) entry.settle(outcomeAt(index));
     this.#advance();
   }
 
-  /** Runs the flush and returns how each item's outcome is to be settled. */
-  async #commit(items: readonly Item[]): Promise<(outcome: Deferred<Outcome>, index: number) => void> {
+  /** Runs the flush and returns each item's outcome, or the error in its place. */
+  async #commit(items: readonly Item[]): Promise<(index: number) => Outcome | Error> {
     try {
       const outcomes = await this.#options.flush(items);
       refuseOtherCount(outcomes.length, items.length);
-      return (outcome, index) => {
-        const value = outcomes[index] as Outcome | Error;
-        if (value instanceof Error) outcome.reject(value);
-        else outcome.resolve(value);
-      };
+      return (index) => outcomes[index] as Outcome | Error;
     } catch (error) {
-      return (outcome) => outcome.reject(error);
+      const failure = error instanceof Error ? error : new Error(String(error), { cause: error });
+      return () => failure;
     }
   }
 
@@ -186,10 +206,21 @@ export class GroupCommitBuffer<Item, Outcome> {
     if (this.#inFlight.includes(entry)) return;
     this.#waiting = this.#waiting.filter((other) => other !== entry);
     this.#gathered = this.#gathered.filter((other) => other !== entry);
-    entry.outcome.reject(abortedError(signal));
+    entry.settle(abortedError(signal));
     if (this.#gathered.length === 0) this.#cancelDelay();
     this.#advance();
   }
+}
+
+/** Resolves when the entry has its outcome. */
+function endOf<Item, Outcome>(entry: Entry<Item, Outcome>): Promise<void> {
+  const { settle } = entry;
+  return new Promise((resolve) => {
+    entry.settle = (outcome) => {
+      settle(outcome);
+      resolve();
+    };
+  });
 }
 
 /** Without this check an outcome too few would resolve its item to undefined: a loss nobody sees. */

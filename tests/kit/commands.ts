@@ -1,8 +1,10 @@
 import { expect } from "vitest";
 import {
+  BusinessRuleError,
   CommandBus,
   type CommandHandler,
   isFinished,
+  PermanentError,
   type Worker,
   type WorkerOptions,
 } from "../../src/commands/index.ts";
@@ -60,4 +62,17 @@ export async function untilFinished(bus: CommandBus, batchId: string) {
 /** The event types of a command's history. */
 export async function events(bus: CommandBus, commandId: string): Promise<string[]> {
   return (await bus.history("d", commandId)).map(({ eventType }) => eventType);
+}
+
+/** The batch's own event types. */
+export async function batchEvents(bus: CommandBus, batchId: string): Promise<string[]> {
+  return (await bus.batchHistory("d", batchId)).map(({ eventType }) => eventType);
+}
+
+/** A handler that does as its data says. */
+export function obey({ data }: { data: unknown }) {
+  const { n } = data as { n: number };
+  if (n % 10 === 1) throw new PermanentError(`item ${n} is broken`);
+  if (n % 10 === 2) throw new BusinessRuleError(`item ${n} is refused`);
+  return n;
 }

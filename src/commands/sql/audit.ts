@@ -22,9 +22,9 @@ export async function selectHistory(
   commandId: string,
 ): Promise<AuditEvent[]> {
   const { rows } = await executor.query<AuditEvent>(
-    `SELECT ${auditColumns} FROM tallyman.command_bus_audit a
-     WHERE a.command_row = (SELECT c.id FROM tallyman.command_bus_command c WHERE c.domain = $1 AND c.command_id = $2)
-     ORDER BY a.audit_id`,
+    `SELECT ${auditColumns} FROM tallyman.command_bus_audit a, (
+       SELECT c.id FROM tallyman.command_bus_command c WHERE c.domain = $1 AND c.command_id = $2) c
+     WHERE int8range(a.first_row, a.last_row, '[]') @> c.id AND a.command_row = c.id ORDER BY a.audit_id`,
     [domain, commandId],
   );
   return rows;
@@ -38,13 +38,13 @@ export async function selectBatchHistory(
 ): Promise<AuditEvent[]> {
   const { rows } = await executor.query<AuditEvent>(
     `SELECT ${auditColumns} FROM tallyman.command_bus_audit a
-     WHERE a.batch_id = $2 AND a.command_row = 0 AND a.domain = $1 ORDER BY a.audit_id`,
+     WHERE a.batch_id = $2 AND a.first_row IS NULL AND a.domain = $1 ORDER BY a.audit_id`,
     [domain, batchId],
   );
   return rows;
 }
 
-/** A page of everything, newest first. */
+/** A page of everything, newest first. Each group has at least one event, so that no more of them are read than wanted. */
 export async function selectAudit(
   executor: Executor,
   page: {
@@ -57,8 +57,8 @@ export async function selectAudit(
   const { rows } = await executor.query<AuditEvent>(
     `SELECT ${auditColumns} FROM tallyman.command_bus_audit a
      WHERE ($1::text IS NULL OR a.domain = $1) AND ($2::text IS NULL OR a.event_type = $2)
-       AND ($4::bigint IS NULL OR a.audit_id < $4)
-     ORDER BY a.audit_id DESC LIMIT $3`,
+       AND ($4::bigint IS NULL OR (a.group_id <= $4::bigint / 1048576 AND a.audit_id < $4))
+     ORDER BY a.group_id DESC, a.position DESC LIMIT $3`,
     [page.domain, page.eventType, page.limit, page.before],
   );
   return rows;

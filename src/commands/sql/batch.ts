@@ -160,7 +160,6 @@ export async function markCanceled(
 /** What one step of a cancellation did; undefined when nothing was left. */
 export interface CanceledStep {
   readonly canceled: number;
-  readonly lastId: number;
   readonly completedBatches: string[];
 }
 
@@ -169,16 +168,15 @@ export async function cancelCommands(
   executor: Executor,
   request: {
     readonly batchId: string;
-    readonly after: number;
-    readonly limit: number;
+    readonly blocksMax: number;
+    readonly troubledMax: number;
     readonly event: string;
     readonly details: Readonly<Record<string, unknown>>;
   },
 ): Promise<CanceledStep | undefined> {
   const { rows } = await executor.query<CanceledStep>(
-    `SELECT canceled, last_id AS "lastId", completed_batches AS "completedBatches"
-     FROM tallyman.command_bus_cancel($1, $2, $3, $4, $5::jsonb)`,
-    [request.batchId, request.after, request.limit, request.event, JSON.stringify(request.details)],
+    `SELECT canceled, completed_batches AS "completedBatches" FROM tallyman.command_bus_cancel($1, $2, $3, $4, $5::jsonb)`,
+    [request.batchId, request.blocksMax, request.troubledMax, request.event, JSON.stringify(request.details)],
   );
   return rows[0];
 }

@@ -4,6 +4,8 @@ import type { Executor } from "../../database/index.ts";
 export interface ClaimedRow {
   readonly leaseToken: number;
   readonly id: number;
+  /** Which handing out of the command this is; its outcome counts only if none came after. */
+  readonly delivery: number;
   readonly commandId: string;
   readonly commandType: string;
   readonly batchId: string | null;
@@ -13,7 +15,8 @@ export interface ClaimedRow {
   readonly attempts: number;
   readonly maxAttempts: number | null;
   readonly lostLeases: number;
-  readonly createdAt: Date;
+  /** As a number, for most handlers never ask. */
+  readonly createdMs: number;
   readonly data: unknown;
 }
 
@@ -30,9 +33,9 @@ export interface ClaimRequest {
 /** Claims the most urgent, oldest ready commands under one lease. */
 export async function claimCommands(executor: Executor, request: ClaimRequest): Promise<ClaimedRow[]> {
   const { rows } = await executor.query<ClaimedRow>(
-    `SELECT lease_token AS "leaseToken", id, command_id AS "commandId", command_type AS "commandType", batch_id AS "batchId",
+    `SELECT lease_token AS "leaseToken", id, delivery, command_id AS "commandId", command_type AS "commandType", batch_id AS "batchId",
             correlation_id AS "correlationId", reply_to AS "replyTo", priority, attempts, max_attempts AS "maxAttempts",
-            lost_leases AS "lostLeases", created_at AS "createdAt", data
+            lost_leases AS "lostLeases", created_ms AS "createdMs", data
      FROM tallyman.command_bus_claim($1, $2, $3, $4, $5::bigint[])`,
     [request.domain, request.limit, request.leaseMs, request.worker, request.endedLeases],
   );
@@ -61,15 +64,15 @@ export async function endLeases(executor: Executor, leaseTokens: readonly number
   ]);
 }
 
-/** Locks a command for the rest of the transaction; false when it is no longer this lease's. */
+/** Locks a command for the rest of the transaction; false when it is no longer this claim's. */
 export async function lockClaimed(
   executor: Executor,
-  { id, leaseToken }: { readonly id: number; readonly leaseToken: number },
+  { id, delivery }: Pick<ClaimedRow, "id" | "delivery">,
 ): Promise<boolean> {
   const { rowCount } = await executor.query(
     `SELECT FROM tallyman.command_bus_command
-     WHERE id = $1 AND lease_token = $2 AND status = 'IN_PROGRESS' FOR UPDATE`,
-    [id, leaseToken],
+     WHERE id = $1 AND delivery = $2 AND status = 'PENDING' FOR UPDATE`,
+    [id, delivery],
   );
   return rowCount === 1;
 }

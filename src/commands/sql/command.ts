@@ -1,11 +1,15 @@
 import type { Executor } from "../../database/index.ts";
 import type { CommandMetadata, CommandStatus } from "../command.ts";
 
-export const commandColumns = `c.domain, c.command_id AS "commandId", c.command_type AS "commandType", c.status, c.data,
+/** The command's state: the table does not tell waiting commands and held ones apart, the leases do. */
+export const commandStatus = `CASE WHEN c.status = 'PENDING' AND EXISTS (
+  SELECT FROM tallyman.command_bus_held h WHERE h.id = c.id AND h.delivery = c.delivery) THEN 'IN_PROGRESS' ELSE c.status END`;
+
+export const commandColumns = `c.domain, c.command_id AS "commandId", c.command_type AS "commandType", ${commandStatus} AS status, c.data,
   c.batch_id AS "batchId", c.correlation_id AS "correlationId", c.reply_to AS "replyTo", c.priority, c.attempts,
   c.max_attempts AS "maxAttempts", c.lost_leases AS "lostLeases", c.result, c.error_code AS "errorCode",
   c.error_message AS "errorMessage", c.error_signature AS "errorSignature", c.created_at AS "createdAt",
-  c.run_at AS "runAt", c.finished_at AS "finishedAt", c.troubleshooting_at AS "troubleshootingAt"`;
+  CASE WHEN c.run_at > clock_timestamp() THEN c.run_at END AS "runAt", c.finished_at AS "finishedAt", c.troubleshooting_at AS "troubleshootingAt"`;
 
 /** One command. */
 export async function selectCommand(
@@ -38,7 +42,7 @@ export async function selectBatchCommands(
 ): Promise<CommandMetadata[]> {
   const { rows } = await executor.query<CommandMetadata>(
     `SELECT ${commandColumns} FROM tallyman.command_bus_command c
-     WHERE c.batch_id = $2 AND c.domain = $1 AND ($3::text IS NULL OR c.status = $3)
+     WHERE c.batch_id = $2 AND c.domain = $1 AND ($3::text IS NULL OR ${commandStatus} = $3)
        AND c.id > coalesce((SELECT l.id FROM tallyman.command_bus_command l WHERE l.domain = $1 AND l.command_id = $6), 0)
      ORDER BY c.id LIMIT $4 OFFSET $5`,
     [domain, batchId, page.status, page.limit, page.offset, page.cursor],

@@ -82,16 +82,20 @@ export async function pruneBatch(
   return { deleted: rowCount ?? 0 };
 }
 
-/** Deletes old audit events, oldest blocks first. */
+/** Deletes old audit groups, the oldest first; undefined when none was old enough. */
 export async function pruneAudit(
   tx: Transaction,
   step: { readonly limit: number; readonly olderThanMs: number },
-): Promise<number> {
-  const { rowCount } = await tx.query(
-    `DELETE FROM tallyman.command_bus_audit WHERE ctid = ANY (ARRAY (
-       SELECT ctid FROM tallyman.command_bus_audit
-       WHERE created_at < clock_timestamp() - $2 * interval '1 millisecond' LIMIT $1))`,
+): Promise<{ deleted: number } | undefined> {
+  const { rows } = await tx.query<{ groups: number; deleted: number }>(
+    `WITH gone AS (
+       DELETE FROM tallyman.command_bus_audit_group WHERE group_id = ANY (ARRAY (
+         SELECT group_id FROM (SELECT * FROM tallyman.command_bus_audit_group ORDER BY group_id LIMIT $1) oldest
+         WHERE created_at < clock_timestamp() - $2 * interval '1 millisecond'))
+       RETURNING coalesce(cardinality(command_rows), 1) AS events)
+     SELECT count(*)::integer AS groups, coalesce(sum(events), 0)::integer AS deleted FROM gone`,
     [step.limit, step.olderThanMs],
   );
-  return rowCount ?? 0;
+  const [done] = rows;
+  return done && done.groups > 0 ? { deleted: done.deleted } : undefined;
 }

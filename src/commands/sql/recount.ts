@@ -61,12 +61,15 @@ export interface BusStats {
 export async function selectStats(executor: Executor): Promise<BusStats> {
   const { rows } = await executor.query<BusStats>(
     `SELECT
-       (SELECT count(*) FROM tallyman.command_bus_command WHERE is_ready)::integer AS ready,
-       (SELECT count(*) FROM tallyman.command_bus_command WHERE run_at IS NOT NULL)::integer AS waiting,
-       (SELECT coalesce(sum(cardinality(command_ids)), 0) FROM tallyman.command_bus_lease)::integer AS "inProgress",
+       (SELECT coalesce(sum(cardinality(command_rows)), 0) FROM tallyman.command_bus_queue WHERE run_at IS NULL)::integer
+         AS ready,
+       (SELECT coalesce(sum(cardinality(command_rows)), 0) FROM tallyman.command_bus_queue WHERE run_at IS NOT NULL)::integer
+         AS waiting,
+       (SELECT coalesce(sum(cardinality(command_rows)), 0) FROM tallyman.command_bus_lease)::integer AS "inProgress",
        (SELECT count(*) FROM tallyman.command_bus_command WHERE troubleshooting_at IS NOT NULL)::integer AS "inTroubleshooting",
-       (SELECT extract(epoch FROM clock_timestamp() - min(created_at)) * 1000 FROM tallyman.command_bus_command
-        WHERE is_ready)::double precision AS "oldestReadyMs",
+       (SELECT extract(epoch FROM clock_timestamp() - created_at) * 1000 FROM tallyman.command_bus_command
+        WHERE id = (SELECT min(first_id) FROM tallyman.command_bus_queue WHERE run_at IS NULL))::double precision
+         AS "oldestReadyMs",
        ARRAY (SELECT domain::text FROM tallyman.command_bus_domain WHERE paused_at IS NOT NULL ORDER BY 1) AS "pausedDomains",
        (SELECT coalesce(max(age(backend_xmin)), 0) FROM pg_stat_activity
         WHERE datname = current_database() AND pid <> pg_backend_pid())::integer AS "xminAge",

@@ -1,6 +1,6 @@
 import type { Executor, Transaction } from "../../database/index.ts";
 import type { CommandMetadata, CommandStatus } from "../command.ts";
-import { commandColumns } from "./command.ts";
+import { commandColumns, commandStatus } from "./command.ts";
 
 /** Which commands of the troubleshooting queue. */
 export interface TsqFilterRow {
@@ -74,7 +74,7 @@ export interface LockedRow {
   readonly replyTo: string | null;
 }
 
-const lockedColumns = `c.id, c.command_id AS "commandId", c.domain, c.status, c.reply_to AS "replyTo"`;
+const lockedColumns = `c.id, c.command_id AS "commandId", c.domain, ${commandStatus} AS status, c.reply_to AS "replyTo"`;
 
 /** Locks matching commands in the order of their ids, after `after` and no more than `limit`. */
 export async function lockTroubled(
@@ -84,7 +84,7 @@ export async function lockTroubled(
 ): Promise<LockedRow[]> {
   const { rows } = await tx.query<LockedRow>(
     `SELECT ${lockedColumns} FROM tallyman.command_bus_command c
-     WHERE ${matches} AND c.id > $4 ORDER BY c.id LIMIT $5 FOR UPDATE`,
+     WHERE ${matches} AND c.id > $4 ORDER BY c.id LIMIT $5 FOR UPDATE OF c`,
     [...values(filter), after, limit],
   );
   return rows;
@@ -98,7 +98,7 @@ export async function lockCommands(
 ): Promise<LockedRow[]> {
   const { rows } = await tx.query<LockedRow>(
     `SELECT ${lockedColumns} FROM tallyman.command_bus_command c
-     WHERE c.domain = $1 AND c.command_id = ANY ($2::uuid[]) ORDER BY c.id FOR UPDATE`,
+     WHERE c.domain = $1 AND c.command_id = ANY ($2::uuid[]) ORDER BY c.id FOR UPDATE OF c`,
     [domain, commandIds],
   );
   return rows;

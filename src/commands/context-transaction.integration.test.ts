@@ -1,0 +1,99 @@
+import { describe, expect, it } from "vitest";
+import {
+  commands,
+  events,
+  openBus,
+  startWorker,
+  untilFinished,
+  untilStatus,
+} from "../../tests/kit/commands.ts";
+import { deferred } from "../runtime/index.ts";
+import { setup } from "../testing/index.ts";
+
+describe("context.transaction", () => {
+  it("commits the handler's writes with the completion, and undoes them with a failure", async () => {
+    await using t = await setup();
+    const bus = openBus(t);
+    await t.database.query("CREATE TABLE effect (n int)");
+    await startWorker(t, bus, {
+      T: ({ data, attempt }, context) =>
+        context.transaction(async (tx) => {
+          await tx.query("INSERT INTO effect VALUES ($1)", [(data as { n: number }).n]);
+          if (attempt === 1) throw new Error("after the write");
+          return "written";
+        }),
+    });
+    const batchId = await bus.createBatch("d", commands(20));
+    expect(await untilFinished(bus, batchId)).toMatchObject({ completedCount: 20 });
+    const { rows } = await t.database.query("SELECT n FROM effect ORDER BY n");
+    expect(rows).toEqual(Array.from({ length: 20 }, (_, n) => ({ n })));
+    const [first] = await bus.listBatchCommands("d", batchId, { limit: 1 });
+    expect(first).toMatchObject({ attempts: 2, result: "written" });
+  });
+
+  it("writes nothing when the lease was lost before, and can't be reclaimed while it is open", async () => {
+    await using t = await setup();
+    const bus = openBus(t);
+    await t.database.query("CREATE TABLE effect (n int)");
+    const inside = deferred();
+    const goOn = deferred();
+    await startWorker(
+      t,
+      bus,
+      {
+        T: (_command, context) =>
+          context.transaction(async (tx) => {
+            await tx.query("INSERT INTO effect VALUES (1)");
+            inside.resolve();
+            await goOn.promise;
+          }),
+      },
+      { leaseMs: 60_000, maintenanceIntervalMs: 60_000 },
+    );
+    const commandId = await bus.send("d", "T", { data: {} });
+    await inside.promise;
+    await t.database.query(
+      "UPDATE tallyman.command_bus_lease SET lease_until = clock_timestamp() - interval '1 second'",
+    );
+    expect(await bus.maintenance.runOnce(10)).toBe(0);
+    goOn.resolve();
+    await untilStatus(bus, commandId, "COMPLETED");
+    const { rows } = await t.database.query("SELECT count(*)::int AS n FROM effect");
+    expect(rows).toEqual([{ n: 1 }]);
+  });
+
+  it("costs no attempt when the connection is lost", async () => {
+    await using t = await setup();
+    const bus = openBus(t);
+    let runs = 0;
+    await startWorker(t, bus, {
+      T: (_command, context) =>
+        context.transaction(async (tx) => {
+          if (++runs <= 10) await tx.query("SELECT pg_terminate_backend(pg_backend_pid())");
+        }),
+    });
+    const commandId = await bus.send("d", "T", { data: {}, maxAttempts: 1 });
+    await untilStatus(bus, commandId, "COMPLETED");
+    expect(await bus.getCommand("d", commandId)).toMatchObject({ attempts: 1 });
+    expect(await events(bus, commandId)).toContain("RETRY_SCHEDULED");
+  });
+
+  it("is refused a second time", async () => {
+    await using t = await setup();
+    const bus = openBus(t);
+    t.logs.expectLog({
+      logger: "commands.worker",
+      level: "warn",
+      message: "The handler of T failed after its transaction had completed the command: *once per attempt.",
+    });
+    await startWorker(t, bus, {
+      T: async (_command, context) => {
+        await context.transaction(async () => 1);
+        await context.transaction(async () => 2);
+      },
+    });
+    const commandId = await bus.send("d", "T", { data: {} });
+    await untilStatus(bus, commandId, "COMPLETED");
+    expect((await bus.getCommand("d", commandId))?.result).toBe(1);
+  });
+});

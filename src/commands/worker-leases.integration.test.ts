@@ -1,0 +1,191 @@
+import { describe, expect, it } from "vitest";
+import {
+  commands,
+  events,
+  openBus,
+  startWorker,
+  untilFinished,
+  untilStatus,
+} from "../../tests/kit/commands.ts";
+import { deferred, sleep } from "../runtime/index.ts";
+import { setup } from "../testing/index.ts";
+import type { CommandContext } from "./index.ts";
+
+describe("what a worker holds", () => {
+  it("finishes what runs and gives back the rest at once when it stops", async () => {
+    await using t = await setup();
+    const bus = openBus(t);
+    const started = deferred();
+    const finish = deferred();
+    await bus.sendMany("d", commands(50));
+    const worker = await startWorker(
+      t,
+      bus,
+      {
+        T: async () => {
+          started.resolve();
+          await finish.promise;
+        },
+      },
+      { concurrency: 2, prefetch: 40 },
+    );
+    await started.promise;
+    const stopped = worker.stop();
+    finish.resolve();
+    await stopped;
+    const { rows } = await t.database.query(
+      `SELECT status, attempts, lost_leases, count(*)::int AS n FROM tallyman.command_bus_command GROUP BY 1, 2, 3 ORDER BY 1`,
+    );
+    expect(rows).toEqual([
+      { status: "COMPLETED", attempts: 1, lost_leases: 0, n: 2 },
+      { status: "PENDING", attempts: 0, lost_leases: 0, n: 48 },
+    ]);
+    expect(await bus.stats()).toMatchObject({ ready: 48, inProgress: 0 });
+    const { rows: leases } = await t.database.query("SELECT FROM tallyman.command_bus_lease");
+    expect(leases).toEqual([]);
+  });
+
+  it("aborts handlers that outlast the drain, and still ends", async () => {
+    await using t = await setup();
+    const bus = openBus(t);
+    const started = deferred();
+    const worker = await startWorker(
+      t,
+      bus,
+      {
+        T: async (_command, { signal }) => {
+          started.resolve();
+          await sleep(60_000, signal);
+        },
+      },
+      { drainMs: 30 },
+    );
+    const commandId = await bus.send("d", "T", { data: {} });
+    await started.promise;
+    await worker.stop();
+    expect(await bus.getCommand("d", commandId)).toMatchObject({ status: "PENDING", attempts: 1 });
+  });
+
+  it("gives a lost worker's commands to others, aborts its signal and refuses its late outcome", async () => {
+    await using t = await setup();
+    const bus = openBus(t);
+    const started = deferred<CommandContext>();
+    const finish = deferred();
+    const batchId = await bus.createBatch("d", commands(1));
+    const slow = await startWorker(
+      t,
+      bus,
+      {
+        T: async (_command, context) => {
+          started.resolve(context);
+          await finish.promise;
+          return "late";
+        },
+      },
+      { leaseMs: 3_000 },
+    );
+    const context = await started.promise;
+    const { signal } = context;
+    await t.database.query(
+      "UPDATE tallyman.command_bus_lease SET lease_until = clock_timestamp() - interval '1 second'",
+    );
+    await bus.maintenance.runOnce(10);
+    await expect.poll(() => signal.aborted, { timeout: 20_000 }).toBe(true);
+    await expect(context.extend()).rejects.toMatchObject({ code: "LEASE_LOST" });
+    await expect(context.transaction(async () => 1)).rejects.toMatchObject({ code: "LEASE_LOST" });
+    const [command] = await bus.listBatchCommands("d", batchId);
+    expect(command).toMatchObject({ attempts: 0, lostLeases: 1 });
+    await startWorker(t, bus, { T: () => "in time" });
+    // The slow worker may get it again itself; it would hang there.
+    finish.resolve();
+    const batch = await untilFinished(bus, batchId);
+    expect(batch).toMatchObject({ status: "COMPLETED", completedCount: 1, totalCount: 1 });
+    await slow.stop();
+    expect(slow.getMetrics().commands_stale).toBeGreaterThanOrEqual(1);
+    expect((await events(bus, command?.commandId ?? "")).filter((e) => e === "COMPLETED")).toHaveLength(1);
+  });
+
+  it("refuses an outcome of another lease, whatever it says", async () => {
+    await using t = await setup();
+    // Without hints, so that the worker does not take the command again by itself.
+    const bus = openBus(t, await t.connect({ listenUrl: null }));
+    const finish = deferred();
+    const started = deferred();
+    const batchId = await bus.createBatch("d", commands(1));
+    const stale = await startWorker(
+      t,
+      bus,
+      {
+        T: async () => {
+          started.resolve();
+          await finish.promise;
+          return "stale";
+        },
+      },
+      { leaseMs: 60_000, maintenanceIntervalMs: 60_000, pollIntervalMs: 60_000 },
+    );
+    await started.promise;
+    await t.database.query(
+      "UPDATE tallyman.command_bus_lease SET lease_until = clock_timestamp() - interval '1 second'",
+    );
+    await bus.maintenance.runOnce(10);
+    // Another worker holds the command now, in progress as before but under its own lease.
+    const { rows } = await t.database.query<{ token: number }>(
+      `SELECT lease_token AS token FROM tallyman.command_bus_claim('d', 1, 60000, 'other', '{}')`,
+    );
+    expect(rows).toHaveLength(1);
+    finish.resolve();
+    await stale.stop();
+    const [command] = await bus.listBatchCommands("d", batchId);
+    expect(command).toMatchObject({ status: "IN_PROGRESS", result: null });
+    expect(await bus.getBatch("d", batchId)).toMatchObject({ completedCount: 0, status: "IN_PROGRESS" });
+  });
+
+  it("takes a command that loses ten workers for the cause", async () => {
+    await using t = await setup();
+    const bus = openBus(t);
+    const batchId = await bus.createBatch("d", commands(1));
+    for (let lost = 1; lost <= 10; lost++) {
+      await t.database.query("SELECT * FROM tallyman.command_bus_claim('d', 1, -1000, 'doomed', '{}')");
+      expect(await bus.maintenance.runOnce(10)).toBe(1);
+    }
+    const [command] = await bus.listBatchCommands("d", batchId);
+    expect(command).toMatchObject({
+      status: "IN_TROUBLESHOOTING_QUEUE",
+      errorCode: "WORKER_LOST",
+      attempts: 0,
+      lostLeases: 10,
+    });
+    expect(await bus.getBatch("d", batchId)).toMatchObject({ inTroubleshootingCount: 1 });
+    expect((await bus.recount()).miscounts).toEqual([]);
+  });
+
+  it("leaves neighbours alone when one outcome can't be stored", async () => {
+    await using t = await setup();
+    const bus = openBus(t);
+    t.logs.expectLog({
+      logger: "commands.outcomes",
+      level: "warn",
+      message: "A group of * outcomes was refused*",
+    });
+    t.logs.expectLog({
+      logger: "commands.worker",
+      level: "error",
+      message: "The outcome of command * was not stored*",
+    });
+    await t.database.query(
+      `CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+         IF NEW.result = '"poison"' THEN RAISE EXCEPTION 'poison'; END IF; RETURN NEW; END $$`,
+    );
+    await t.database.query(
+      "CREATE TRIGGER refuse BEFORE UPDATE ON tallyman.command_bus_command FOR EACH ROW EXECUTE FUNCTION refuse()",
+    );
+    const ids = await bus.sendMany(
+      "d",
+      [..."abcde"].map((data) => ({ commandType: "T", data })),
+    );
+    await startWorker(t, bus, { T: ({ data }) => (data === "c" ? "poison" : "fine") }, { groupDelayMs: 50 });
+    for (const id of ids.filter((_, i) => i !== 2)) await untilStatus(bus, id, "COMPLETED");
+    expect(await bus.getCommand("d", ids[2] ?? "")).toMatchObject({ status: "IN_PROGRESS" });
+  });
+});
