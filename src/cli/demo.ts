@@ -4,6 +4,7 @@ import { exitCodes, isTallymanError } from "../errors/index.ts";
 import { configureLogging, sleep } from "../runtime/index.ts";
 import { commandsDemo } from "./demo/commands-demo.ts";
 import type { DemoPart } from "./demo/demo-part.ts";
+import { pipelineDemo } from "./demo/pipeline-demo.ts";
 import { schedulerDemo } from "./demo/scheduler-demo.ts";
 import { describeDiagnosis } from "./doctor.ts";
 import { interruption } from "./interrupt.ts";
@@ -19,6 +20,7 @@ type RunPart = (tallyman: Tallyman, say: (text: string) => void, config: Config)
 /** What the demo shows, in this order; each under its own name in the JSON. */
 const parts: Readonly<Record<string, RunPart>> = {
   commands: commandsDemo,
+  pipeline: pipelineDemo,
   scheduler: schedulerDemo,
 };
 
@@ -31,7 +33,7 @@ Examples:
 export function demoCommand(): Command {
   return new Command("demo")
     .description(
-      "see it work: a batch with failures and their repair, jobs whose leader is killed; everything accounted for",
+      "see it work: a batch with failures and their repair, a simulation indexed through faults, jobs whose leader is killed; everything accounted for",
     )
     .option("--keep", "stay up until Ctrl+C, so that other commands can look around")
     .addHelpText("after", examples)

@@ -5,6 +5,7 @@ import type { ClaimStep, FailedFilter, LedgerEntry, TakenOver } from "./sql/clai
 import type { GapInfo } from "./sql/gaps.ts";
 import type { KnownFile, UnclaimedFile } from "./sql/manifest.ts";
 import type { ReconciledGaps } from "./sql/reconcile-gaps.ts";
+import type { InstanceClaims } from "./sql/tick-account.ts";
 
 /** Every write joins the caller's transaction when one is given. */
 export interface WriteOptions {
@@ -143,6 +144,9 @@ export interface BatchCoordinatorReady extends Monitorable, AsyncDisposable {
 
   /** Makes failed files claimable again; returns them. */
   retryFailed(filter: FailedFilter, options?: WriteOptions): Promise<readonly string[]>;
+
+  /** Who works on what: the instances of this class, the busiest first. */
+  listInstances(): Promise<readonly InstanceClaims[]>;
 
   /** The highest last tick among completed files, or -1 when there is none. */
   getMaxCompletedTickEnd(): Promise<number>;

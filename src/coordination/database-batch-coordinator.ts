@@ -41,6 +41,7 @@ import {
 } from "./sql/gaps.ts";
 import { type KnownFile, lastKnownTick, registerFiles, unclaimedFiles } from "./sql/manifest.ts";
 import { type ReconciledGaps, reconcileGapRows, summariseFiles } from "./sql/reconcile-gaps.ts";
+import { claimsByInstance } from "./sql/tick-account.ts";
 
 /** Settings of a coordinator. */
 export interface BatchCoordinatorOptions {
@@ -221,6 +222,10 @@ class DatabaseBatchCoordinator extends DatabaseCapability implements BatchCoordi
 
   async retryFailed(filter: FailedFilter, { tx }: WriteOptions = {}): Promise<readonly string[]> {
     return this.write((executor) => retryFailed(executor, this.indexerClass, filter), tx);
+  }
+
+  async listInstances() {
+    return this.read((executor) => claimsByInstance(executor, this.indexerClass), []);
   }
 
   async getMaxCompletedTickEnd(): Promise<number> {

@@ -40,5 +40,11 @@ export type { ClaimStep, FailedFilter, HeldClaim, LedgerEntry, TakenOver } from 
 export type { GapInfo } from "./sql/gaps.ts";
 export type { KnownFile, UnclaimedFile } from "./sql/manifest.ts";
 export type { ReconciledGaps } from "./sql/reconcile-gaps.ts";
-export { type ClaimCount, countClaims, listIndexerClasses, type TickClass } from "./sql/tick-account.ts";
+export {
+  type ClaimCount,
+  countClaims,
+  type InstanceClaims,
+  listIndexerClasses,
+  type TickClass,
+} from "./sql/tick-account.ts";
 export { accountForTicks, type TickAccount } from "./tick-account.ts";

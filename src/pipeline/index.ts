@@ -117,6 +117,7 @@ export {
 } from "./producer/record-queue.ts";
 export { TickQueue } from "./producer/tick-queue.ts";
 export { type IndexedRange, type IndexedTicks, indexedTicks } from "./queries/sql/indexed-ticks.ts";
+export { type IndexedTotals, indexedTotals } from "./queries/sql/indexed-totals.ts";
 export {
   type OrganismHistory,
   type OrganismLifeOptions,

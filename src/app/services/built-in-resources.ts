@@ -120,17 +120,17 @@ async function openNatsTopic({ name, options, shared }: ResourceContext): Promis
 
 function openPostgresDatabase({ options, tallyman }: ResourceContext): OpenResource {
   refuseOptions(options);
-  return { bind: ({ usage }) => capability(usage, tallyman) };
+  return { bind: (binding) => capability(binding, tallyman) };
 }
 
-function capability(usage: Binding["usage"], { database }: Tallyman): unknown {
+function capability({ usage, parameters }: Binding, { database }: Tallyman): unknown {
   switch (usage) {
     case "db-meta-read":
       return new MetadataReader(database);
     case "db-meta-write":
       return new MetadataWriter(database);
     case "db-coordinator":
-      return createBatchCoordinator(database);
+      return createBatchCoordinator(database, withNumbers(parameters, ["leaseMs"]));
     case "db-idempotency":
       return new DatabaseIdempotencyTracker(database);
     case "retry-tracker":

@@ -5,9 +5,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Config, Tallyman } from "../../app/index.ts";
 
-/** A demo's leader is missed sooner than one in production. */
-const leaderLeaseMs = 1_500;
-
 /**
  * Commands of this program as processes of their own on the demo's database. Disposing of it ends those that
  * are left and deletes what was written for them.
@@ -22,10 +19,13 @@ export class DemoProcesses implements AsyncDisposable {
     this.#environment = environment;
   }
 
-  /** Prepares processes that open the same database as `tallyman`. */
-  static async open(tallyman: Tallyman, { database }: Config): Promise<DemoProcesses> {
+  /** Prepares processes that open the same database as `tallyman`, with the settings given. */
+  static async open(
+    tallyman: Tallyman,
+    { database }: Config,
+    settings: Readonly<Record<string, unknown>>,
+  ): Promise<DemoProcesses> {
     const folder = await mkdtemp(join(tmpdir(), "tallyman-demo-"));
-    const settings = { scheduler: { coordinator: { leaderLease: leaderLeaseMs } } };
     await writeFile(join(folder, "tallyman.config.yaml"), JSON.stringify(settings));
     const { embeddedFolder } = tallyman;
     const place =

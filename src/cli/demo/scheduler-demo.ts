@@ -1,18 +1,18 @@
 import type { Config, Tallyman } from "../../app/index.ts";
 import { TallymanError } from "../../errors/index.ts";
-import { sleep } from "../../runtime/index.ts";
 import type { Scheduler } from "../../scheduler/index.ts";
 import type { DemoPart } from "./demo-part.ts";
 import { DemoProcesses } from "./demo-processes.ts";
+import { until } from "./until.ts";
 
 const coordinators = ["demo-coordinator-1", "demo-coordinator-2"];
 const workers = ["demo-scheduler-1", "demo-scheduler-2", "demo-scheduler-3"];
+/** A demo's leader is missed sooner than one in production. */
+const leaderLeaseMs = 1_500;
 const jobCount = 40;
 const firesEach = 15;
 const everyMs = 200;
 const firesExpected = jobCount * firesEach;
-const pollMs = 20;
-const stepMsMax = 60_000;
 
 /** Two coordinators and three scheduler workers; the leader is killed, and no fire is lost or doubled. */
 export async function schedulerDemo(
@@ -22,7 +22,9 @@ export async function schedulerDemo(
 ): Promise<DemoPart> {
   const { scheduler } = tallyman;
   say("Starting two coordinators and three scheduler workers, each a process …");
-  await using processes = await DemoProcesses.open(tallyman, config);
+  await using processes = await DemoProcesses.open(tallyman, config, {
+    scheduler: { coordinator: { leaderLease: leaderLeaseMs } },
+  });
   for (const id of coordinators) startCoordinator(processes, id);
   for (const id of workers) startWorker(processes, id);
   await until("all segments to have an owner", () => isShared(scheduler));
@@ -134,13 +136,4 @@ async function ownership({ fleet }: Scheduler) {
 async function isShared(scheduler: Scheduler): Promise<boolean> {
   const { segmentsOwned, total, spread, shares } = await ownership(scheduler);
   return shares.length >= workers.length && segmentsOwned === total && spread <= 1;
-}
-
-async function until(what: string, holds: () => Promise<boolean>): Promise<void> {
-  const deadlineMs = performance.now() + stepMsMax;
-  while (!(await holds())) {
-    if (performance.now() > deadlineMs)
-      throw new TallymanError("TIMED_OUT", `The demo waited ${stepMsMax} ms for ${what}.`);
-    await sleep(pollMs);
-  }
 }

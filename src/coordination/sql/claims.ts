@@ -22,7 +22,10 @@ const columnsOf = (claims: readonly HeldClaim[]) => [
 
 const filenamesOf = (rows: readonly { filename: string }[]) => rows.map((row) => row.filename);
 
-/** Extends the leases of those claims that are still held; returns their files. */
+/**
+ * Extends the leases of claims; returns the files that are still held. A row that a flush has locked is
+ * passed over: nobody can take it meanwhile, and waiting for it would let the leases of the others run out.
+ */
 export async function renewClaims(
   executor: Executor,
   indexerClass: string,
@@ -31,17 +34,23 @@ export async function renewClaims(
 ): Promise<string[]> {
   const { rows } = await executor.query<{ filename: string }>(
     `WITH held AS MATERIALIZED (
-       SELECT b.batch_filename
+       SELECT b.batch_filename AS filename
        FROM sim.coordinator_batches b
        JOIN unnest($3::text[], $4::bigint[]) AS h(filename, claim_version)
          ON b.batch_filename = h.filename AND b.claim_version = h.claim_version
        WHERE b.indexer_class = $1 AND b.status = 'claimed'
+     ), free AS MATERIALIZED (
+       SELECT b.batch_filename
+       FROM sim.coordinator_batches b JOIN unnest($3::text[], $4::bigint[]) AS h(filename, claim_version)
+         ON b.batch_filename = h.filename AND b.claim_version = h.claim_version
+       WHERE b.indexer_class = $1 AND b.status = 'claimed'
        ORDER BY b.batch_filename
-       FOR NO KEY UPDATE OF b
+       FOR NO KEY UPDATE OF b SKIP LOCKED
+     ), renewed AS (
+       UPDATE sim.coordinator_batches b SET lease_until = clock_timestamp() + $2 * interval '1 millisecond'
+       FROM free WHERE b.indexer_class = $1 AND b.batch_filename = free.batch_filename
      )
-     UPDATE sim.coordinator_batches b SET lease_until = clock_timestamp() + $2 * interval '1 millisecond'
-     FROM held WHERE b.indexer_class = $1 AND b.batch_filename = held.batch_filename
-     RETURNING b.batch_filename AS filename`,
+     SELECT filename FROM held`,
     [indexerClass, leaseMs, ...columnsOf(claims)],
   );
   return filenamesOf(rows);

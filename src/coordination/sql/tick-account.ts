@@ -74,3 +74,22 @@ export async function listIndexerClasses(executor: Executor): Promise<string[]> 
   );
   return rows.map((row) => row.name);
 }
+
+/** Files of an indexer class by the instance that claimed them last. */
+export interface InstanceClaims {
+  readonly instanceId: string;
+  readonly claimed: number;
+  readonly completed: number;
+}
+
+/** Who works on what: the instances of an indexer class, the busiest first. */
+export async function claimsByInstance(executor: Executor, indexerClass: string): Promise<InstanceClaims[]> {
+  const { rows } = await executor.query<InstanceClaims>(
+    `SELECT indexer_instance_id AS "instanceId", count(*) FILTER (WHERE status = 'claimed') AS claimed,
+            count(*) FILTER (WHERE status = 'completed') AS completed
+     FROM sim.coordinator_batches WHERE indexer_class = $1 AND indexer_instance_id IS NOT NULL
+     GROUP BY 1 ORDER BY count(*) DESC, 1`,
+    [indexerClass],
+  );
+  return rows;
+}

@@ -18,6 +18,8 @@ export interface BatchIndexerOptions {
   readonly topicPollTimeoutMs: number;
   /** How often to look for files that were never announced. Default 30 s. */
   readonly sweepIntervalMs: number;
+  /** How long a stalled connection may lock a file past its lease before others end it. Default 60 s. */
+  readonly stalledAfterMs: number;
   /** Where the run's files lie in storage. Default `<runId>/`. */
   readonly batchPath?: string | undefined;
   /** Ticks of one insert, whatever the size of the files. Default 1,000. */
@@ -45,6 +47,7 @@ const defaults: BatchIndexerOptions = {
   source: "topic",
   topicPollTimeoutMs: 5_000,
   sweepIntervalMs: 30_000,
+  stalledAfterMs: 60_000,
   batchPath: undefined,
   insertBatchSize: 1_000,
   flushTimeoutMs: 5_000,

@@ -179,7 +179,7 @@ export abstract class BatchIndexer<Desc extends DescMessage = typeof TickDataSch
 
   async #begin(runId: string, signal: AbortSignal): Promise<FileIntake<Desc>> {
     const { coordinator, metadata, gapDetection } = this.#components;
-    const { source, pollIntervalMs, sweepIntervalMs, batchPath } = this.options;
+    const { source, pollIntervalMs, sweepIntervalMs, stalledAfterMs, batchPath } = this.options;
     await this.#registerGroup(runId);
     await metadata?.loadMetadata(runId, signal);
     const admission = this.#admission;
@@ -199,6 +199,7 @@ export abstract class BatchIndexer<Desc extends DescMessage = typeof TickDataSch
         admission,
         gapDetection,
         metadata,
+        stalledAfterMs,
         prefix: batchPath ?? `${runId}/`,
         isOnlySource: source === "discovery",
       });

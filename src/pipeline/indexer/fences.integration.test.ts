@@ -130,7 +130,10 @@ describe("an indexer that lost its claim", () => {
       await tx.query("SELECT 1");
     });
 
-    const heir = await started(t, new Recorder("heir", await resources(200), quick));
+    const heir = await started(
+      t,
+      new Recorder("heir", await resources(200), { ...quick, stalledAfterMs: 200 }),
+    );
     await until("the heir has it", () => heir.getMetrics().batches_processed === 1);
     resumed.resolve();
     await stalled;

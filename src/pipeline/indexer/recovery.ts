@@ -28,6 +28,8 @@ export interface RecoveryResources {
   readonly metadata: MetadataReadingComponent | undefined;
   /** Where the run's files lie. */
   readonly prefix: string;
+  /** How long a connection may hold a file past its lease before it is ended. */
+  readonly stalledAfterMs: number;
   /** False when files come by topic, and recovery should leave them to it for a while. */
   readonly isOnlySource: boolean;
 }
@@ -66,7 +68,7 @@ export class Recovery {
     const { coordinator, admission, metadata, runId } = this.#resources;
     await metadata?.refresh(runId);
     await this.#enterUnknown();
-    const ended = await coordinator.endStalledHolders(coordinator.leaseMs);
+    const ended = await coordinator.endStalledHolders(this.#resources.stalledAfterMs);
     if (ended > 0) log.warn(`Ended ${ended} stalled connections that locked files past their lease.`);
     const taken = await admission.takeOver(filesPerTurnMax);
     const unclaimed = await coordinator.listUnclaimed(
