@@ -160,14 +160,14 @@ BEGIN
   UPDATE tallyman.scheduler_segment s
   SET status = 'ASSIGNED', worker_id = p_worker_id, assigned_at = clock_timestamp(), epoch = s.epoch + 1,
       leader_epoch = p_leader_epoch
-  WHERE s.segment_id IN (
+  WHERE s.segment_id = ANY (ARRAY(
     SELECT a.segment_id FROM tallyman.scheduler_segment a WHERE a.status = 'AVAILABLE'
-    ORDER BY a.segment_id LIMIT greatest(0, p_desired - held) FOR NO KEY UPDATE SKIP LOCKED);
+    ORDER BY a.segment_id LIMIT greatest(0, p_desired - held) FOR NO KEY UPDATE SKIP LOCKED));
   UPDATE tallyman.scheduler_segment s
   SET status = 'REVOKING', revoke_deadline = clock_timestamp() + p_revoke_ms * interval '1 millisecond',
       leader_epoch = p_leader_epoch
-  WHERE s.segment_id IN (
+  WHERE s.segment_id = ANY (ARRAY(
     SELECT a.segment_id FROM tallyman.scheduler_segment a WHERE a.worker_id = p_worker_id AND a.status = 'ASSIGNED'
-    ORDER BY a.segment_id OFFSET p_desired FOR NO KEY UPDATE);
+    ORDER BY a.segment_id OFFSET p_desired FOR NO KEY UPDATE));
   RETURN 'CHANGED';
 END $$;

@@ -16,6 +16,8 @@ import {
 /** The full size is SCHEDULER_KILLS=100 SCHEDULER_RESTARTS=10; the default is what CI can spare. */
 const kills = Number(process.env.SCHEDULER_KILLS ?? 2);
 const restarts = Number(process.env.SCHEDULER_RESTARTS ?? 1);
+/** Processes take their time to start on a machine under load. */
+const timeoutMs = 180_000;
 const settings = { heartbeatInterval: 1_000, heartbeatTimeout: 2_000, leaderLease: 2_000 };
 
 async function leaderAmong(processes: readonly CoordinatorProcess[], database: Database) {
@@ -23,7 +25,7 @@ async function leaderAmong(processes: readonly CoordinatorProcess[], database: D
   return processes.find(({ id }) => id === leader?.coordinatorId);
 }
 
-describe("the documented scenarios, with short timeouts", () => {
+describe("the documented scenarios, with short timeouts", { timeout: timeoutMs }, () => {
   it("1: elects one leader, and fails over when it stops", async () => {
     await using t = await setup();
     // A lease that outlasts the test: only a resignation can hand over.
@@ -45,7 +47,7 @@ describe("the documented scenarios, with short timeouts", () => {
 
   it("2 and 3: assigns the segments a worker asks for, and releases them when it falls silent", async () => {
     await using t = await setup();
-    const launch = await coordinatorLauncher(t, settings);
+    const launch = await coordinatorLauncher(t, { ...settings, heartbeatTimeout: 6_000 });
     const { url } = await launch("coordinator-1");
     await until("it leads", async () => (await ask(url, "GET /api/coordinator/leader")).isLeader === true);
     expect(await ask(url, "POST /api/scheduler-workers/register?workerId=worker-1")).toMatchObject({
@@ -58,12 +60,15 @@ describe("the documented scenarios, with short timeouts", () => {
 
     await until("its segments are released", async () => (await segments()).segments?.toString() === "");
     expect(await segments()).toEqual({ workerId: "worker-1", segments: [] });
-    const [worker] = Object.values(await ask(url, "GET /api/scheduler-workers"));
-    expect(worker).toMatchObject({ workerId: "worker-1", status: "UNHEALTHY" });
+    const [worker] = Object.values(await ask(url, "GET /api/scheduler-workers?all=true"));
+    expect(worker).toMatchObject({
+      workerId: "worker-1",
+      status: expect.stringMatching(/UNHEALTHY|OFFLINE/),
+    });
   });
 });
 
-describe("a leader that the system stops", () => {
+describe("a leader that the system stops", { timeout: timeoutMs }, () => {
   it("has its next write refused once another was elected", async () => {
     await using t = await setup();
     const fleet = new Fleet(t.database);
@@ -125,7 +130,7 @@ it(
     const shares = async () => sharesOf(await fleet.segmentMap()).sort((a, b) => b - a);
     await until("all are owned fairly", async () => (await shares()).join() === "34,33,33");
   },
-  60_000 + kills * 15_000,
+  timeoutMs + kills * 30_000,
 );
 
 it(
@@ -164,5 +169,5 @@ it(
     for (const [i, epochs] of seen.entries())
       expect(epochs.every((epoch, id) => epoch >= (seen[i - 1]?.[id] ?? 0))).toBe(true);
   },
-  60_000 + restarts * 60_000,
+  timeoutMs + restarts * 60_000,
 );

@@ -71,10 +71,17 @@ describe("Coordinator", () => {
     await using t = await setup();
     const fleet = new Fleet(t.database);
     await coordinatorOn(t, "c1").start();
-    await fleet.register("a", { cap: null, heartbeatTimeoutMs: 300 });
+    await fleet.register("a", { cap: null, heartbeatTimeoutMs: 60_000 });
     await until(async () => (await fleet.segmentsOf("a")).length === 100);
+    const fallSilent = (seconds: number) =>
+      t.database.query(
+        "UPDATE tallyman.scheduler_worker SET last_heartbeat_time = clock_timestamp() - $1 * interval '1 s'",
+        [seconds],
+      );
+    await fallSilent(61);
     await until(async () => (await fleet.worker("a")).status === "UNHEALTHY");
     expect(await fleet.segmentsOf("a")).toEqual([]);
+    await fallSilent(121);
     await until(async () => (await fleet.worker("a")).status === "OFFLINE");
     expect((await fleet.heartbeat("a")).status).toBe("ONLINE");
     await until(async () => (await fleet.segmentsOf("a")).length === 100);

@@ -73,6 +73,7 @@ export class Fleet {
     const options = resolveOptions<Required<Omit<RegisterOptions, "cap">>>(
       { bootId: undefined as unknown as string, heartbeatTimeoutMs: heartbeatTimeoutMsDefault },
       rest,
+      { bootId: isUuid },
     );
     if (cap !== undefined && cap !== null) resolveOptions({ cap: 0 }, { cap }, capRule);
     const registration = { workerId, ...options, bootId: options.bootId ?? null, cap };
@@ -204,6 +205,12 @@ export class Fleet {
     await this.worker(workerId);
     throw workerReplaced(workerId);
   }
+}
+
+const uuidPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+function isUuid(text: string): string | undefined {
+  return uuidPattern.test(text) ? undefined : "a UUID";
 }
 
 const capRule = { cap: wholeNumber({ min: 0 }) };

@@ -40,19 +40,15 @@ export class Observer {
 
   /** A leader's statement. */
   write<T>(term: Term, statement: () => T): T {
-    const before = this.#state();
     const isOver = [...this.#holders.keys()].some((epoch) => epoch > term.epoch);
-    const result = this.look(statement);
-    check(!isOver || this.#state() === before, "2: a leader wrote after a later one was elected");
-    return result;
+    return isOver
+      ? this.#unchanged(statement, "2: a leader wrote after a later one was elected")
+      : this.look(statement);
   }
 
   /** A statement whose token may be stale: it must change nothing then. */
   token<T>(isValid: boolean, statement: () => T): T {
-    const before = this.#state();
-    const result = this.look(statement);
-    check(isValid || this.#state() === before, "8: a stale token changed something");
-    return result;
+    return isValid ? this.look(statement) : this.#unchanged(statement, "8: a stale token changed something");
   }
 
   /** A worker's effect on a segment, which the fence has let through. */
@@ -67,6 +63,13 @@ export class Observer {
     );
     this.#lastFired[segmentId] = epoch;
     this.fires++;
+  }
+
+  #unchanged<T>(statement: () => T, invariant: string): T {
+    const before = this.#state();
+    const result = this.look(statement);
+    check(this.#state() === before, invariant);
+    return result;
   }
 
   #state(): string {
