@@ -36,11 +36,11 @@ async function runWorkers({ database, seconds }: JobsBench) {
   await waitFor(() => started.every(({ segments }) => segments.length > 0));
   const before = await fires(database);
   const cpu = process.cpuUsage();
-  const server = await serverCpuSeconds(database);
+  const server = await serverCpu(database);
   const startMs = performance.now();
   await sleep(seconds * 1_000);
   const used = process.cpuUsage(cpu);
-  const serverSeconds = (await serverCpuSeconds(database)) - server;
+  const serverSeconds = await serverCpuSince(database, server);
   const fired = (await fires(database)) - before;
   const perSecond = Math.round(fired / ((performance.now() - startMs) / 1_000));
   for (const worker of started) await worker.stop();
@@ -95,28 +95,35 @@ export async function idleScan(bench: JobsBench) {
   await waitFor(() => started.every(({ segments }) => segments.length > 0));
   await sleep(3_000); // code is compiled, connections are open
   const node = process.cpuUsage();
-  const server = await serverCpuSeconds(database);
+  const server = await serverCpu(database);
   const startMs = performance.now();
   await sleep(seconds * 1_000);
   const used = process.cpuUsage(node);
   const wall = (performance.now() - startMs) / 1_000;
   const percent = (cpuSeconds: number) => Number(((cpuSeconds / wall) * 100).toFixed(2));
   const workersPercent = percent((used.user + used.system) / 1e6);
-  const serverPercent = percent((await serverCpuSeconds(database)) - server);
+  const serverPercent = percent(await serverCpuSince(database, server));
   for (const worker of started) await worker.stop();
   return { jobs: bench.jobs, workersPercent, serverPercent, load: loadavg()[0] };
 }
 
 const ticksPerSecond = 100;
 
-/** CPU time of our connections' server processes. */
-async function serverCpuSeconds(database: Database): Promise<number> {
+/** CPU seconds of our connections' server processes, by process. */
+async function serverCpu(database: Database): Promise<Map<number, number>> {
   const { rows } = await database.query<{ pid: number }>(
     "SELECT pid FROM pg_stat_activity WHERE application_name = 'tallyman'",
   );
-  const ticks = rows.map(({ pid }) => {
-    const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
-    return Number(fields[11]) + Number(fields[12]);
-  });
-  return ticks.reduce((sum, n) => sum + n, 0) / ticksPerSecond;
+  return new Map(
+    rows.map(({ pid }) => {
+      const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
+      return [pid, (Number(fields[11]) + Number(fields[12])) / ticksPerSecond];
+    }),
+  );
+}
+
+/** What those that run now have used since; one that has ended meanwhile is not counted. */
+async function serverCpuSince(database: Database, before: ReadonlyMap<number, number>): Promise<number> {
+  const now = await serverCpu(database);
+  return [...now].reduce((sum, [pid, seconds]) => sum + seconds - (before.get(pid) ?? 0), 0);
 }

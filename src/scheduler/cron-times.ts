@@ -31,16 +31,17 @@ export class CronTimes {
 
   constructor(pattern: string, timeZone: string) {
     refuseMovingPattern(pattern);
-    try {
-      this.#cron = new Cron(pattern, { timezone: timeZone, paused: true });
-      this.#cron.nextRun();
-    } catch (cause) {
-      throw new TallymanError(
-        "JOB_INVALID",
-        `Cron pattern '${pattern}' in zone '${timeZone}' can't be read: ${(cause as Error).message}`,
-        { cause, details: { cron: pattern, timeZone } },
-      );
-    }
+    this.#cron = explained(pattern, timeZone, () => new Cron(pattern, { timezone: timeZone, paused: true }));
+  }
+
+  /**
+   * Refuses a zone that does not exist, which parsing alone does not notice.
+   *
+   * @throws TallymanError JOB_INVALID
+   */
+  static check(pattern: string, timeZone: string): void {
+    const times = cronOf(pattern, timeZone);
+    explained(pattern, timeZone, () => times.#cron.nextRun());
   }
 
   /** The first time after `afterMs`. */
@@ -58,6 +59,18 @@ export class CronTimes {
     // The library looks at whole seconds, strictly before.
     const [last] = this.#cron.previousRuns(1, new Date((Math.floor(untilMs / 1000) + 1) * 1000));
     return last?.getTime() ?? null;
+  }
+}
+
+function explained<T>(pattern: string, timeZone: string, read: () => T): T {
+  try {
+    return read();
+  } catch (cause) {
+    throw new TallymanError(
+      "JOB_INVALID",
+      `Cron pattern '${pattern}' in zone '${timeZone}' can't be read: ${(cause as Error).message}`,
+      { cause, details: { cron: pattern, timeZone } },
+    );
   }
 }
 

@@ -1,7 +1,7 @@
 import type { CommandBus } from "../commands/index.ts";
 import { TallymanError } from "../errors/index.ts";
 import { type GivenOptions, oneOf, required, resolveOptions, wholeNumber } from "../runtime/index.ts";
-import { cronOf } from "./cron-times.ts";
+import { CronTimes } from "./cron-times.ts";
 import type { JobCommand, JobDefinition } from "./job.ts";
 import type { Schedule, Times } from "./schedule.ts";
 
@@ -106,7 +106,7 @@ export function timesOf({ schedule, startAt, endAt }: JobDefinition, nowMs: numb
       const { cron, timeZone = "UTC" } = schedule as { cron: string; timeZone?: string };
       const fault = validText(cron) ?? validText(timeZone);
       if (fault) throw invalidJob(`schedule.cron and schedule.timeZone must each be ${fault}`);
-      cronOf(cron, timeZone);
+      CronTimes.check(cron, timeZone);
       return { ...empty, kind: "CRON", cron, timeZone };
     }
   }

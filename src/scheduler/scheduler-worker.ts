@@ -58,6 +58,8 @@ export class SchedulerWorker extends Service implements Monitorable {
   readonly #wakeUp: WakeUp;
   #turn: Promise<unknown> = Promise.resolve();
   #firstSegment = 0;
+  /** The last look found more than one bulk takes. */
+  #isBehind = false;
   #failures = 0;
   #prunedMs = Number.NEGATIVE_INFINITY;
   #unsubscribe: (() => void) | undefined;
@@ -138,17 +140,23 @@ export class SchedulerWorker extends Service implements Monitorable {
     await this.#bus.hints.flush();
   }
 
-  /** One bulk of these segments; returns how long there is nothing to do. */
+  /**
+   * One bulk of these segments; returns how long to wait before the next look. While nothing is due a look is one
+   * probe of the index for each segment.
+   */
   async #fireDue(grants: readonly SegmentGrant[]): Promise<number> {
-    const { pollIntervalMs, firesMax } = this.#options;
+    const { pollIntervalMs, gatherMs, firesMax } = this.#options;
     if (grants.length === 0) return pollIntervalMs;
     const segmentIds = this.#rotated(grants);
+    if (!this.#isBehind) {
+      const untilDueMs = (await selectMsUntilDue(this.#database, segmentIds)) ?? pollIntervalMs;
+      if (untilDueMs > 0) return Math.min(pollIntervalMs, Math.max(untilDueMs, gatherMs));
+    }
     const perSegment = Math.ceil((firesMax * shareFactor) / segmentIds.length);
     const due = await selectDueJobs(this.#database, segmentIds, { perSegment, limit: firesMax });
     if (due.length > 0) await this.#fire(grants, due);
-    if (due.length >= Math.min(firesMax, perSegment)) return 0;
-    const untilDueMs = (await selectMsUntilDue(this.#database, segmentIds)) ?? pollIntervalMs;
-    return Math.min(pollIntervalMs, Math.max(untilDueMs, this.#options.gatherMs));
+    this.#isBehind = due.length >= Math.min(firesMax, perSegment);
+    return this.#isBehind ? 0 : gatherMs;
   }
 
   async #fire(grants: readonly SegmentGrant[], due: readonly DueJob[]): Promise<void> {
