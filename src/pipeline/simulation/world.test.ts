@@ -23,7 +23,7 @@ function hashOf(tick: TickData): string {
   return createHash("sha256").update(toBinary(TickDataSchema, tick)).digest("hex");
 }
 
-describe("a world", () => {
+describe("a world", { timeout: 60_000 }, () => {
   it("is the same at tick 1,000 on every machine", () => {
     expect(hashOf(sample(worldAt(1_000, { seed: 42 })))).toBe(
       "09fac6f4eb0c6126df6565d2d8ff00b30bbca95d587902526a91009e1b619936",
@@ -51,7 +51,7 @@ describe("a world", () => {
   });
 });
 
-describe("a sample", () => {
+describe("a sample", { timeout: 60_000 }, () => {
   it("is valid, compact and tells one story: bodies are where organisms are", () => {
     const world = worldAt(2_000);
     const { cells, organisms } = sample(world);
@@ -87,8 +87,8 @@ describe("a sample", () => {
   });
 });
 
-describe("life", () => {
-  it(`goes on and changes for ${ticks} ticks, for ${seeds} seeds`, { timeout: 600_000 }, () => {
+describe("life", { timeout: 600_000 }, () => {
+  it(`goes on and changes for ${ticks} ticks, for ${seeds} seeds`, () => {
     for (let seed = 1; seed <= seeds; seed++) {
       const world = createWorld({ width: side, height: side, seed });
       const populations: number[] = [];

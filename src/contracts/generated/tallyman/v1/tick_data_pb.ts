@@ -178,6 +178,8 @@ export const TickDataBatchSchema: GenMessage<TickDataBatch> = /*@__PURE__*/
   messageDesc(file_tallyman_v1_tick_data, 3);
 
 /**
+ * What a cell holds.
+ *
  * @generated from enum tallyman.v1.CellState
  */
 export enum CellState {
