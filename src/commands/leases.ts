@@ -7,6 +7,8 @@ const log = logger("commands.leases");
 interface Lease {
   /** Commands under it that are not settled. */
   remaining: number;
+  /** An outcome could not be stored: its command comes back when the database sees the lease run out. */
+  hasUnstored: boolean;
   /** Monotonic moment from which the database may have given the lease to another. */
   trustedUntilMs: number;
   readonly onLost: Set<() => void>;
@@ -45,7 +47,12 @@ export class Leases {
     const [first] = claimed;
     if (!first) return;
     const trustedUntilMs = sentMs + this.#leaseMs;
-    this.#leases.set(first.leaseToken, { remaining: claimed.length, trustedUntilMs, onLost: new Set() });
+    this.#leases.set(first.leaseToken, {
+      remaining: claimed.length,
+      hasUnstored: false,
+      trustedUntilMs,
+      onLost: new Set(),
+    });
   }
 
   isHeld(token: number): boolean {
@@ -62,10 +69,21 @@ export class Leases {
 
   /** One command of the lease is settled, or no longer ours. */
   settled(token: number): void {
+    this.#end(token, false);
+  }
+
+  /** One command's outcome could not be stored: the lease is renewed for the others, and then left to run out. */
+  unstored(token: number): void {
+    this.#end(token, true);
+  }
+
+  #end(token: number, isUnstored: boolean): void {
     const lease = this.#leases.get(token);
-    if (!lease || --lease.remaining > 0) return;
+    if (!lease) return;
+    lease.hasUnstored ||= isUnstored;
+    if (--lease.remaining > 0) return;
     this.#leases.delete(token);
-    this.#ended.push(token);
+    if (!lease.hasUnstored) this.#ended.push(token);
   }
 
   /** Prolongs all leases in one statement; those that the database no longer knows, or no longer can, are lost. */

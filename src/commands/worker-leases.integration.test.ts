@@ -160,7 +160,7 @@ describe("what a worker holds", () => {
     expect((await bus.recount()).miscounts).toEqual([]);
   });
 
-  it("leaves neighbours alone when one outcome can't be stored", async () => {
+  it("leaves neighbours alone when one outcome can't be stored, and gets that command again", async () => {
     await using t = await setup();
     const bus = openBus(t);
     t.logs.expectLog({
@@ -184,8 +184,20 @@ describe("what a worker holds", () => {
       "d",
       [..."abcde"].map((data) => ({ commandType: "T", data })),
     );
-    await startWorker(t, bus, { T: ({ data }) => (data === "c" ? "poison" : "fine") }, { groupDelayMs: 50 });
+    let runs = 0;
+    const handler = ({ data }: { data: unknown }) => (data === "c" && ++runs === 1 ? "poison" : "fine");
+    const worker = await startWorker(t, bus, { T: handler }, { groupDelayMs: 50 });
     for (const id of ids.filter((_, i) => i !== 2)) await untilStatus(bus, id, "COMPLETED");
-    expect(await bus.getCommand("d", ids[2] ?? "")).toMatchObject({ status: "IN_PROGRESS" });
+    // The next claim tells the database which leases have ended; this one has not.
+    const next = await bus.send("d", "T", { data: "f" });
+    await untilStatus(bus, next, "COMPLETED");
+    await expect.poll(() => worker.getMetrics().commands_held).toBe(0);
+    const unstored = ids[2] ?? "";
+    expect(await bus.getCommand("d", unstored)).toMatchObject({ status: "IN_PROGRESS" });
+    await t.database.query(
+      "UPDATE tallyman.command_bus_lease SET lease_until = clock_timestamp() - interval '1 second'",
+    );
+    await untilStatus(bus, unstored, "COMPLETED");
+    expect(await bus.getCommand("d", unstored)).toMatchObject({ result: "fine", lostLeases: 1 });
   });
 });

@@ -265,13 +265,14 @@ export class Worker extends Service implements Monitorable {
   }
 
   #settled({ commandId, replyTo, leaseToken }: ClaimedRow, outcome: Outcome, counts: boolean | Error): void {
-    this.#leases.settled(leaseToken);
     if (counts instanceof Error) {
+      this.#leases.unstored(leaseToken);
       log.error(
         `The outcome of command ${commandId} was not stored; it comes back after its lease: ${String(counts)}`,
       );
       return;
     }
+    this.#leases.settled(leaseToken);
     this.#metrics.settled(outcome, counts);
     if (!counts) log.debug("A command was no longer ours, its outcome changes nothing", { commandId });
     else if (replyTo !== null) this.#bus.hints.replied(replyTo);
@@ -283,9 +284,9 @@ export class Worker extends Service implements Monitorable {
     for (const claimed of unbegun) {
       const { id, delivery, leaseToken } = claimed;
       this.#outcomes.post({ id, delivery, outcome: "RELEASED" }, (counts) => {
-        if (counts instanceof Error)
-          log.debug("A command was not given back, its lease will run out", { reason: String(counts) });
-        else this.#leases.settled(leaseToken);
+        if (!(counts instanceof Error)) return this.#leases.settled(leaseToken);
+        this.#leases.unstored(leaseToken);
+        log.debug("A command was not given back, its lease will run out", { reason: String(counts) });
       });
     }
     if (unbegun.length > 0) void this.#bus.hints.commandsReady(this.domain);
