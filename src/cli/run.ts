@@ -13,6 +13,7 @@ import {
 } from "../storage/index.ts";
 import { withTallyman } from "./open.ts";
 import { alignColumns, type GlobalOptions, printResult } from "./output.ts";
+import { reindexCommand, retryCommand } from "./run-again.ts";
 
 interface ListOptions extends GlobalOptions {
   readonly storage?: string;
@@ -41,9 +42,11 @@ const shownMax = 10;
 /** `tallyman run`: simulation runs, as storage and database know them. */
 export function runCommand(): Command {
   return new Command("run")
-    .description("simulation runs: their batch files, tick ranges and holes")
+    .description("simulation runs: their batch files, tick ranges and holes; index them again")
     .addCommand(listCommand())
-    .addCommand(inspectCommand());
+    .addCommand(inspectCommand())
+    .addCommand(reindexCommand())
+    .addCommand(retryCommand());
 }
 
 function listCommand(): Command {

@@ -5,6 +5,7 @@ import type { ServiceAction } from "./managed-service.ts";
 import { serviceChannel } from "./service-board.ts";
 import { serviceUnknown } from "./service-manager.ts";
 import { type ListedManager, listManagers } from "./sql/list-managers.ts";
+import { removeManager } from "./sql/publish-services.ts";
 import { insertRequest, type RequestOutcome, readRequest, withdrawRequest } from "./sql/service-requests.ts";
 
 const timeoutMsDefault = 60_000;
@@ -50,6 +51,11 @@ export class ServiceControl {
   /** Every process that runs services, the oldest first, those that are lost included. */
   list(): Promise<ListedManager[]> {
     return listManagers(this.#database);
+  }
+
+  /** Forgets a process that is gone for good, and its services. One that lives enters itself again. */
+  async forget(managerId: string): Promise<void> {
+    await removeManager(this.#database, managerId);
   }
 
   /**

@@ -79,8 +79,8 @@ async function showPipeline(
 ): Promise<DemoPart> {
   const storage = new FileSystemStorage({ rootDirectory });
   say("Simulating a world; two services write its ticks to files, five indexers turn them into tables …");
-  processes.start("environment", ["up", "--name", manager]);
   const control = new ServiceControl(tallyman.database);
+  processes.start("environment", ["up", "--name", manager]);
   await until("the second indexer to run", async () =>
     (await control.list()).some(
       ({ name, services }) =>
@@ -96,6 +96,8 @@ async function showPipeline(
     await watch({ say, gaps, processes });
     return await report(tallyman, runId, { storage, gaps });
   } finally {
+    for (const { name, managerId } of await control.list())
+      if (name === manager) await control.forget(managerId);
     for (const service of services.toReversed()) await service.stop();
   }
 }

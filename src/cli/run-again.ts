@@ -1,0 +1,67 @@
+import { Command } from "commander";
+import { redriveFiles, reindex } from "../pipeline/index.ts";
+import { withTallyman } from "./open.ts";
+import { type GlobalOptions, printResult } from "./output.ts";
+
+interface Options extends GlobalOptions {
+  readonly indexerClass: string;
+  readonly topic?: string;
+  readonly group?: string;
+}
+
+/** `tallyman run reindex`: an indexer's work on a run from the beginning. */
+export function reindexCommand(): Command {
+  return new Command("reindex")
+    .description("empty an indexer's tables of a run and let it index everything again")
+    .argument("<runId>", "the run")
+    .requiredOption("--indexer-class <name>", "class of the indexer, as 'tallyman gaps' shows it")
+    .option("--topic <name>", "topic of its announcements; needed by an indexer without a ledger")
+    .addHelpText(
+      "after",
+      "\nExample:\n  $ tallyman run reindex 20251006-run --indexer-class EnvironmentIndexer",
+    )
+    .action(async (runId: string, _options: Options, command: Command) => {
+      const options = command.optsWithGlobals<Options>();
+      const { indexerClass, topic } = options;
+      const { tables } = await withTallyman(options, ({ database, topics }) =>
+        reindex(database, topics, { runId, indexerClass, ...(topic && { topic }) }),
+      );
+      const emptied = tables.length > 0 ? `emptied ${tables.join(", ")}` : "it has no tables of its own";
+      printResult(
+        options,
+        { runId, indexerClass, tables },
+        `${indexerClass} begins anew on run ${runId}: ${emptied}. Running indexers take it from here.`,
+      );
+    });
+}
+
+/** `tallyman run retry`: failed files go back to their indexer. */
+export function retryCommand(): Command {
+  return new Command("retry")
+    .description("let an indexer try the files of a run again that it gave up")
+    .argument("<runId>", "the run")
+    .requiredOption("--indexer-class <name>", "class of the indexer, as 'tallyman gaps' shows it")
+    .option("--topic <name>", "also send the dead letters of this topic back")
+    .option("--group <name>", "only the dead letters of this consumer group")
+    .addHelpText(
+      "after",
+      "\nExample:\n  $ tallyman run retry 20251006-run --indexer-class EnvironmentIndexer --topic batch-topic",
+    )
+    .action(async (runId: string, _options: Options, command: Command) => {
+      const options = command.optsWithGlobals<Options>();
+      const { indexerClass, topic, group } = options;
+      const redriven = await withTallyman(options, ({ database, topics }) =>
+        redriveFiles(database, topics, {
+          runId,
+          indexerClass,
+          ...(topic && { topic }),
+          ...(group && { group }),
+        }),
+      );
+      printResult(
+        options,
+        { runId, indexerClass, ...redriven },
+        `${redriven.files} failed files and ${redriven.messages} dead letters go back to ${indexerClass}.`,
+      );
+    });
+}
