@@ -16,6 +16,9 @@
  */
 import { rm } from "node:fs/promises";
 import { parseArgs } from "node:util";
+import { create } from "@bufbuild/protobuf";
+import { SimulationMetadataSchema } from "../src/contracts/index.ts";
+import { MetadataWriter } from "../src/coordination/index.ts";
 import { ensureRunSchema } from "../src/database/index.ts";
 import { compareDecoders } from "./environment/decoding.ts";
 import { writeFiles } from "./environment/files.ts";
@@ -53,9 +56,7 @@ function summary(rounds: readonly Round[]) {
     toOneCopy: of((round) => round.indexers / round.oneCopy),
     toTwoCopies: of((round) => round.indexers / round.twoCopies),
     nanosecondsPerRow: {
-      read: Math.round(of((round) => round.profile.readMs) * 1e6),
-      encode: Math.round(of((round) => round.profile.encodeMs) * 1e6),
-      database: Math.round(of((round) => round.profile.databaseMs) * 1e6),
+      write: Math.round(of((round) => round.profile.writeMs) * 1e6),
       processor: Math.round(of((round) => round.profile.processorMs) * 1e6),
     },
     peakMemoryMb: Math.round(of((round) => round.profile.peakMemoryMb)),
@@ -63,10 +64,14 @@ function summary(rounds: readonly Round[]) {
 }
 
 await using server = await startBenchServer();
-const schema = await ensureRunSchema(server.database, "bench");
-const run = server.database.forRun(schema);
 const roundsMax = Number(flags.rounds);
 const files = await writeFiles({ ticks: Number(flags.ticks), small: flags.small });
+const schema = await ensureRunSchema(server.database, files.runId);
+const run = server.database.forRun(schema);
+await new MetadataWriter(server.database).insertMetadata(
+  files.runId,
+  create(SimulationMetadataSchema, { simulationRunId: files.runId, samplingInterval: 1 }),
+);
 try {
   const rounds: Round[] = [];
   for (let round = 0; round < roundsMax; round++)

@@ -7,6 +7,7 @@ const folder = new URL("../examples/", import.meta.url);
 /** The last line that each example prints. */
 const lastLines: Readonly<Record<string, string>> = {
   "05-sensor-ingest.ts": "2500 of 2500 readings stored, from 3 files",
+  "06-custom-indexer.ts": "simple 500, minimal 500, summed 500 of 500 ticks",
 };
 
 describe("examples", () => {

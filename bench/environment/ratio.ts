@@ -1,5 +1,6 @@
 import { type Database, quoteIdentifier } from "../../src/database/index.ts";
 import { environmentData } from "../../src/pipeline/indexers/sql/environment-data.ts";
+import { FileSystemStorage } from "../../src/storage/index.ts";
 import { startChild } from "../../src/testing/index.ts";
 import type { BenchFiles } from "./files.ts";
 import type { WriterReport } from "./writer.child.ts";
@@ -8,10 +9,8 @@ const writers = 2;
 
 /** Where the two processes spent their time: per row and process, but for the memory. */
 export interface Profile {
-  readonly readMs: number;
-  readonly encodeMs: number;
-  /** In a transaction, encoding left out: sending and waiting. */
-  readonly databaseMs: number;
+  /** Encoding, sending and waiting for the rows. */
+  readonly writeMs: number;
   /** Of the processes themselves, with their start. */
   readonly processorMs: number;
   readonly peakMemoryMb: number;
@@ -56,9 +55,10 @@ async function serverCopies(setting: Setting, paths: readonly string[]): Promise
 async function indexers(setting: Setting): Promise<{ rate: number; profile: Profile }> {
   await empty(setting);
   const { storageFolder, runId, rows } = setting.files;
-  const children = Array.from({ length: writers }, (_, share) =>
+  const fileCount = await filesIn(storageFolder, runId);
+  const children = Array.from({ length: writers }, () =>
     startChild(new URL("./writer.child.ts", import.meta.url), {
-      args: [setting.url, setting.schema, storageFolder, runId, String(share), String(writers)],
+      args: [setting.url, storageFolder, runId, String(fileCount)],
     }),
   );
   const lines = await Promise.all(children.map((child) => child.line("done ")));
@@ -75,15 +75,25 @@ function profileOf(reports: readonly WriterReport[], rows: number): Profile {
   const perRow = (pick: (report: WriterReport) => number) =>
     reports.reduce((sum, report) => sum + pick(report), 0) / rows;
   return {
-    readMs: perRow((report) => report.readMs),
-    encodeMs: perRow((report) => report.encodeMs),
-    databaseMs: perRow((report) => report.flushMs - report.encodeMs),
+    writeMs: perRow((report) => report.writeMs),
     processorMs: perRow((report) => report.processorMs),
     peakMemoryMb: Math.max(...reports.map((report) => report.peakMemoryMb)),
   };
 }
 
+async function filesIn(rootDirectory: string, runId: string): Promise<number> {
+  const { files } = await new FileSystemStorage({ rootDirectory }).listBatchFiles(runId, undefined, 10_000);
+  return files.length;
+}
+
 async function empty({ database, schema }: Setting): Promise<void> {
-  await database.query(`TRUNCATE ${quoteIdentifier(schema)}.environment_data`);
+  for (const table of [
+    "environment_data",
+    "coordinator_batches",
+    "coordinator_gaps",
+    "batch_files",
+    "known_ranges",
+  ])
+    await database.query(`TRUNCATE ${quoteIdentifier(schema)}.${table}`);
   await database.query("CHECKPOINT");
 }

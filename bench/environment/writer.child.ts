@@ -1,11 +1,12 @@
 /*
- * One indexer as it writes: the batch files of its share from storage into environment_data, a commit per
- * thousand ticks. Prints where the time went, as one line of JSON.
+ * One indexer as it is: an EnvironmentIndexer that competes for the files of a run, with ledger, gaps and
+ * positions. Prints what it did, as one line of JSON, when the run is indexed.
  */
 import type { TickData } from "../../src/contracts/index.ts";
-import { Database, type Transaction } from "../../src/database/index.ts";
-import { copyEnvironmentData } from "../../src/pipeline/indexers/sql/environment-data.ts";
-import { readTicks } from "../../src/pipeline/ticks/read-ticks.ts";
+import { createBatchCoordinator } from "../../src/coordination/index.ts";
+import { Database } from "../../src/database/index.ts";
+import { EnvironmentIndexer, type FlushContext, packTick } from "../../src/pipeline/index.ts";
+import { configureLogging, sleep } from "../../src/runtime/index.ts";
 import { FileSystemStorage } from "../../src/storage/index.ts";
 
 /** What a writer says at its end. */
@@ -13,76 +14,53 @@ export interface WriterReport {
   readonly beganAtMs: number;
   readonly endedAtMs: number;
   readonly rows: number;
-  /** Opening, verifying and decoding files. */
-  readonly readMs: number;
-  readonly encodeMs: number;
-  /** Transactions as a whole, with encoding. */
-  readonly flushMs: number;
+  /** Encoding, sending and waiting for the rows. */
+  readonly writeMs: number;
   readonly processorMs: number;
   readonly peakMemoryMb: number;
 }
 
-const [url = "", schema = "", rootDirectory = "", runId = "", share = "0", shares = "1"] =
-  process.argv.slice(2);
-const ticksPerFlush = 1000;
-const filesMax = 10_000;
-const spent = { readMs: 0, encodeMs: 0, flushMs: 0 };
+const [url = "", rootDirectory = "", runId = "", fileCount = "0"] = process.argv.slice(2);
+configureLogging({ level: "warn" });
 
-/** The chunks, with a clock that runs while they are made. */
-function* timed(chunks: Iterable<Buffer>): Generator<Buffer> {
-  const iterator = chunks[Symbol.iterator]();
-  for (;;) {
+/** The indexer, with a clock. */
+class TimedEnvironmentIndexer extends EnvironmentIndexer {
+  rows = 0;
+  writeMs = 0;
+
+  protected override get indexerClass(): string {
+    return "EnvironmentIndexer";
+  }
+
+  protected override async flushTicks(ticks: readonly TickData[], context: FlushContext): Promise<void> {
     const start = performance.now();
-    const { done, value } = iterator.next();
-    spent.encodeMs += performance.now() - start;
-    if (done) return;
-    yield value;
+    await super.flushTicks(ticks, context);
+    this.writeMs += performance.now() - start;
+    for (const tick of ticks) this.rows += packTick(tick).cellCount;
   }
 }
 
-function withClock(tx: Transaction): Transaction {
-  const copyIn = (text: string, chunks: Iterable<Buffer>) => tx.copyIn(text, timed(chunks));
-  return { copyIn } as Transaction;
-}
-
-await using database = await Database.connect({ url, poolMax: 1 });
-const run = database.forRun(schema);
+await using database = await Database.connect({ url, poolMax: 3 });
 const storage = new FileSystemStorage({ rootDirectory });
-const { files } = await storage.listBatchFiles(runId, undefined, filesMax);
-const ownFiles = files.filter((_, index) => index % Number(shares) === Number(share));
-
-async function read(key: string): Promise<TickData[]> {
-  const start = performance.now();
-  await using batch = await storage.openBatch(key);
-  const ticks: TickData[] = [];
-  for await (const { message } of readTicks(batch)) ticks.push(message);
-  spent.readMs += performance.now() - start;
-  return ticks;
-}
-
-async function flush(ticks: readonly TickData[]): Promise<number> {
-  const start = performance.now();
-  const rows = await run.transaction((tx) => copyEnvironmentData(withClock(tx), ticks));
-  spent.flushMs += performance.now() - start;
-  return rows;
-}
-
+const coordinator = createBatchCoordinator(database);
+const watched = createBatchCoordinator(database);
+watched.setSimulationRun(runId);
+const ledger = watched.setIndexerClass("EnvironmentIndexer");
+const options = { runId, source: "discovery", pollIntervalMs: 100, flushTimeoutMs: 200 } as const;
+await using indexer = new TimedEnvironmentIndexer("environment", { storage, database, coordinator }, options);
 const beganAtMs = Date.now();
-let buffered: TickData[] = [];
-let rows = 0;
-for (const { key } of ownFiles) {
-  buffered.push(...(await read(key)));
-  if (buffered.length < ticksPerFlush) continue;
-  rows += await flush(buffered);
-  buffered = [];
-}
-rows += await flush(buffered);
+await indexer.start();
+const completed = async () =>
+  (await ledger.listInstances()).reduce((sum, instance) => sum + instance.completed, 0);
+while ((await completed()) < Number(fileCount)) await sleep(50);
+const endedAtMs = Date.now();
+await indexer.stop();
 const { user, system } = process.cpuUsage();
 const report: WriterReport = {
   beganAtMs,
-  endedAtMs: Date.now(),
-  rows,
-  ...spent,
+  endedAtMs,
+  rows: indexer.rows,
+  writeMs: indexer.writeMs,
   processorMs: (user + system) / 1000,
   peakMemoryMb: process.resourceUsage().maxRSS / 1024,
 };

@@ -148,5 +148,5 @@ export {
 export { step } from "./simulation/step.ts";
 export { type Creature, createWorld, type World, type WorldConfig } from "./simulation/world.ts";
 export { decodeTick } from "./ticks/decode-tick.ts";
-export { PackedTick, type PackedTickParts } from "./ticks/packed-tick.ts";
+export { PackedTick, type PackedTickParts, packTick } from "./ticks/packed-tick.ts";
 export { readTicks } from "./ticks/read-ticks.ts";

@@ -80,15 +80,26 @@ resources: {}
 
 # Services, started in this order by \`tallyman up\`. A port is bound to a resource by usage:resource?param=value.
 services: {}
-#   simulation:
-#     className: SimulationEngine
+#   metadata-indexer:
+#     className: MetadataIndexer
 #     resources:
-#       queue: queue-out:tick-queue
-#       metadataQueue: queue-out:metadata-queue
-#     options:
-#       seed: 1
-#       samplingInterval: 10
-#       maxTicks: 100000
+#       storage: storage-read:tick-storage
+#       topic: topic-read:metadata-topic?consumerGroup=metadata-indexer
+#   environment-indexer:
+#     className: EnvironmentIndexer
+#     resources:
+#       storage: storage-read:tick-storage
+#       topic: topic-read:batch-topic?consumerGroup=environment-indexer
+#   organism-indexer:
+#     className: OrganismIndexer
+#     resources:
+#       storage: storage-read:tick-storage
+#       topic: topic-read:batch-topic?consumerGroup=organism-indexer
+#   statistics-indexer:
+#     className: StatisticsIndexer
+#     resources:
+#       storage: storage-read:tick-storage
+#       topic: topic-read:batch-topic?consumerGroup=statistics-indexer
 #   metadata-persistence:
 #     className: MetadataPersistenceService
 #     resources:
@@ -101,6 +112,16 @@ services: {}
 #       queue: queue-in:tick-queue
 #       storage: storage-write:tick-storage
 #       topic: topic-write:batch-topic
+#   # Behind its indexers: without a runId they take the first run that begins after they do.
+#   simulation:
+#     className: SimulationEngine
+#     resources:
+#       queue: queue-out:tick-queue
+#       metadataQueue: queue-out:metadata-queue
+#     options:
+#       seed: 1
+#       samplingInterval: 10
+#       maxTicks: 100000
 #   dummy-indexer:
 #     className: DummyIndexer
 #     resources:
@@ -112,8 +133,8 @@ services: {}
 #       metadataMaxPollDurationMs: 300000
 #       insertBatchSize: 1000
 #       flushTimeoutMs: 5000
-#     # false: started by name only, with \`tallyman service start dummy-indexer\`
-#     autostart: true
+#     # Started by name only, with \`tallyman service start dummy-indexer\`.
+#     autostart: false
 #     # When it fails: started again after 1, 2, 4 … s, five times in a row at most.
 #     restart:
 #       policy: on-error
