@@ -32,15 +32,32 @@ describe("tallyman", () => {
     const cwd = await t.temporaryFolder();
     const { code, output } = await tallyman(["demo", "--json"], cwd);
     expect(code).toBe(0);
-    expect(JSON.parse(output)).toMatchObject({ success: true, doctor: { healthy: true } });
+    expect(JSON.parse(output)).toMatchObject({
+      success: true,
+      scheduler: { segmentsOwned: 100, firesExpected: 600, firesDone: 600 },
+      doctor: { healthy: true },
+    });
     expect(existsSync(join(cwd, ".tallyman", "postgres", "data", "postmaster.pid"))).toBe(false);
-  });
+  }, 240_000);
+
+  it("a demo that is killed takes its processes with it, and the last of them stops the server", async () => {
+    await using t = await setup();
+    const cwd = await t.temporaryFolder();
+    const pid = join(cwd, ".tallyman", "postgres", "data", "postmaster.pid");
+    await using demo = start(["demo"], cwd);
+    const said = () => demo.errorOutput.includes("Killing the leader");
+    await expect.poll(said, { timeout: 180_000, interval: 50 }).toBe(true);
+    demo.kill("SIGKILL");
+    await demo.exit;
+    await expect.poll(() => existsSync(pid), { timeout: 60_000, interval: 50 }).toBe(false);
+  }, 240_000);
 
   it("doctor attaches to the database of a demo that stays up", async () => {
     await using t = await setup();
     const cwd = await t.temporaryFolder();
     await using demo = start(["demo", "--keep"], cwd);
-    await demo.line("Ready in");
+    const ready = () => demo.lines.some((line) => line.startsWith("Ready in"));
+    await expect.poll(ready, { timeout: 180_000, interval: 50 }).toBe(true);
     const doctor = await tallyman(["doctor", "--json"], cwd);
     expect(doctor.code).toBe(0);
     expect(JSON.parse(doctor.output).findings).toContainEqual(
@@ -50,7 +67,7 @@ describe("tallyman", () => {
     demo.kill("SIGTERM");
     expect(await demo.exit).toEqual({ code: 0, signal: null });
     expect(existsSync(join(cwd, ".tallyman", "postgres", "data", "postmaster.pid"))).toBe(false);
-  });
+  }, 240_000);
 
   it.each(["SIGTERM", "SIGINT", "SIGHUP"] as const)(
     "%s while it starts leaves no server behind",

@@ -19,6 +19,13 @@ export function listenForInterruption(): void {
   }
 }
 
+/** A command that another process of ours started ends with it, however that one ended: its channel breaks. */
+export function stopWithParent(): void {
+  if (!process.channel) return;
+  process.once("disconnect", () => process.kill(process.pid, "SIGTERM"));
+  process.channel.unref();
+}
+
 /** The exit code of an interrupted process; undefined when it was not. */
 export function interruptedExitCode(): number | undefined {
   return received && exitCodeOf(received);

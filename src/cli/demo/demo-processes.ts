@@ -7,7 +7,7 @@ import type { Config, Tallyman } from "../../app/index.ts";
 
 /**
  * Commands of this program as processes of their own on the demo's database. Disposing of it ends those that
- * are left and deletes what was written for them.
+ * are left and deletes what was written for them; should the demo itself be ended, they notice and stop.
  */
 export class DemoProcesses implements AsyncDisposable {
   readonly #processes = new Map<string, ChildProcess>();
@@ -41,7 +41,11 @@ export class DemoProcesses implements AsyncDisposable {
     const program = [...process.execArgv, process.argv[1] ?? "", ...args, ...config];
     this.#processes.set(
       name,
-      spawn(process.execPath, program, { env: this.#environment, cwd: this.#folder, stdio: "ignore" }),
+      spawn(process.execPath, program, {
+        env: this.#environment,
+        cwd: this.#folder,
+        stdio: ["ignore", "ignore", "ignore", "ipc"],
+      }),
     );
   }
 
