@@ -175,8 +175,8 @@ describe("audit and retention", () => {
     await using t = await setup();
     const bus = openBus(t);
     const done = await bus.createBatch("d", commands(3));
-    const worker = await startWorker(t, bus, { T: () => 1 });
     const single = await bus.send("d", "T", { data: {} });
+    const worker = await startWorker(t, bus, { T: () => 1 });
     await untilFinished(bus, done);
     await expect.poll(async () => (await bus.getCommand("d", single))?.status).toBe("COMPLETED");
     await worker.stop();

@@ -61,7 +61,7 @@ describe("wiringProblems", () => {
     const topic =
       "resources: { t: { className: org.evochora.datapipeline.resources.topics.H2TopicResource } }";
     expect(messages("", topic)).toEqual([
-      "resources.t.className: unknown resource class 'H2TopicResource'. Known: FileSystemStorage, S3Storage, PostgresTopic, NatsTopic, TickQueue, MetadataQueue, PostgresDatabase.",
+      "resources.t.className: unknown resource class 'H2TopicResource'. Known: FileSystemStorage, S3Storage, PostgresTopic, NatsTopic, TickQueue, MetadataQueue, InMemoryRetryTracker, PostgresDatabase.",
     ]);
   });
 
