@@ -43,7 +43,6 @@ export class DemoProcesses implements AsyncDisposable {
       name,
       spawn(process.execPath, program, {
         env: this.#environment,
-        cwd: this.#folder,
         stdio: ["ignore", "ignore", "ignore", "ipc"],
       }),
     );
