@@ -61,9 +61,12 @@ async function indexers(setting: Setting): Promise<{ rate: number; profile: Prof
       args: [setting.url, storageFolder, runId, String(fileCount)],
     }),
   );
-  const lines = await Promise.all(children.map((child) => child.line("done ")));
   await Promise.all(children.map((child) => child.exit));
-  const reports = lines.map((line) => JSON.parse(line.slice("done ".length)) as WriterReport);
+  const reports = children.map(({ lines, errorOutput }) => {
+    const line = lines.find((text) => text.startsWith("done "));
+    if (!line) throw new Error(`An indexer ended without a word: ${errorOutput}`);
+    return JSON.parse(line.slice("done ".length)) as WriterReport;
+  });
   const written = reports.reduce((sum, report) => sum + report.rows, 0);
   if (written !== rows) throw new Error(`${written} rows written, of ${rows}`);
   const began = Math.min(...reports.map((report) => report.beganAtMs));
