@@ -167,6 +167,29 @@ describe("claims", () => {
     });
   });
 
+  it("that ran out are not taken over by the instance that holds them", async () => {
+    await using t = await setup();
+    const own = coordinator(t.database);
+    await own.tryClaim(first, 0, 990);
+    await expireAll(t.database);
+    expect(await own.takeOverExpired(10)).toEqual([]);
+    expect(await own.renewClaims()).toEqual([]);
+    await own.markCompleted(first);
+  });
+
+  it("are renewed past one that a flush has locked, which is not lost", async () => {
+    await using t = await setup();
+    const own = coordinator(t.database);
+    const { claimVersion } = await own.tryClaim(first, 0, 990);
+    await own.tryClaim(second, 1000, 1990);
+    await expireAll(t.database);
+    await t.database.transaction(async (tx) => {
+      await own.lockClaims([{ filename: first, claimVersion, from: 0, to: 1, completes: false }], { tx });
+      expect(await own.renewClaims()).toEqual([]);
+    });
+    expect(await coordinator(t.database).takeOverExpired(10)).toMatchObject([{ filename: first }]);
+  });
+
   it("are renewed as long as they are held, and renewal says which are lost", async () => {
     await using t = await setup();
     const [a, b] = [coordinator(t.database, { leaseMs: 60_000 }), coordinator(t.database)];
