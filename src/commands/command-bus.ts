@@ -270,7 +270,7 @@ export class CommandBus implements AsyncDisposable {
       limit,
       before = null,
     } = resolveOptions<AuditOptions>(
-      { domain: undefined as never, eventType: undefined as never, limit: 100, before: undefined as never },
+      { domain: undefined, eventType: undefined, limit: 100, before: undefined },
       given,
       { limit: wholeNumber({ max: auditPageMax }) },
     );

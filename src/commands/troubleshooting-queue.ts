@@ -84,11 +84,11 @@ export class TroubleshootingQueue {
   async list(given: GivenOptions<TsqListOptions> = {}): Promise<CommandMetadata[]> {
     const { limit, cursor, ...filter } = resolveOptions<TsqListOptions>(
       {
-        domain: undefined as never,
-        commandType: undefined as never,
-        errorSignature: undefined as never,
+        domain: undefined,
+        commandType: undefined,
+        errorSignature: undefined,
         limit: 100,
-        cursor: undefined as never,
+        cursor: undefined,
       },
       given,
       { limit: wholeNumber({ max: pageMax }) },

@@ -65,7 +65,7 @@ export function workerDefaults(): OptionDefaults<WorkerOptions> {
     groupDelayMs: 2,
     drainMs: 30_000,
     maintenanceIntervalMs: 5_000,
-    retention: undefined as unknown as RetentionOptions,
+    retention: undefined,
     name: `${hostname()}-${process.pid}-${newCommandId().slice(-6)}`,
     clock: systemClock,
   };

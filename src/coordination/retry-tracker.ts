@@ -45,7 +45,12 @@ export class DatabaseRetryTracker implements RetryTracker {
   }
 
   resetRetryCount(messageId: string): Promise<void> {
-    return resetRetries(this.#database, [messageId]);
+    return this.resetRetryCounts([messageId]);
+  }
+
+  /** {@link resetRetryCount} for many messages in one statement. */
+  resetRetryCounts(messageIds: readonly string[]): Promise<void> {
+    return resetRetries(this.#database, messageIds);
   }
 }
 

@@ -1,8 +1,13 @@
-import { create } from "@bufbuild/protobuf";
 import { type DeadLetterMessage, DeadLetterMessageSchema } from "../contracts/index.ts";
 import type { Transaction } from "../database/index.ts";
 import { type GivenOptions, required, resolveOptions } from "../runtime/index.ts";
-import type { DeadLetterOptions, Topics, TopicWriter } from "../topics/index.ts";
+import {
+  type DeadLetterOptions,
+  type DeadLetterOriginal,
+  deadLetterOf,
+  type Topics,
+  type TopicWriter,
+} from "../topics/index.ts";
 import type { DeadLetterRoom } from "./components/dlq-component.ts";
 
 /** Settings of a dead-letter queue. */
@@ -52,22 +57,9 @@ export class DeadLetterQueue implements DeadLetterRoom, AsyncDisposable {
   }
 
   /** Stores a letter about something that had no message of its own, in the transaction where the topic can. */
-  async put(
-    original: { readonly bytes: Uint8Array; readonly messageType: string },
-    { error, sourceService, retryCount = 0 }: DeadLetterOptions,
-    tx: Transaction,
-  ): Promise<void> {
-    const nowMs = BigInt(Date.now());
-    const letter = create(DeadLetterMessageSchema, {
-      originalMessage: original.bytes,
-      messageType: original.messageType,
-      failureReason: error instanceof Error ? `${error.name}: ${error.message}` : String(error),
-      retryCount,
-      sourceService,
-      firstFailureTimeMs: nowMs,
-      lastFailureTimeMs: nowMs,
-    });
-    await this.writer.send(letter, this.#topics.capabilities.transactionalAck ? { tx } : {});
+  async put(original: DeadLetterOriginal, options: DeadLetterOptions, tx: Transaction): Promise<void> {
+    const isShared = this.#topics.capabilities.transactionalAck;
+    await this.writer.send(deadLetterOf(original, options), isShared ? { tx } : {});
   }
 
   /** Closes the writer. */

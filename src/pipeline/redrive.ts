@@ -38,8 +38,8 @@ export async function redriveFiles(
   const coordinator = createBatchCoordinator(database);
   coordinator.setSimulationRun(runId);
   const retried = await coordinator.setIndexerClass(indexerClass).retryFailed(files);
-  const tracker = new DatabaseRetryTracker(database);
-  for (const filename of retried) await tracker.resetRetryCount(retryId(indexerClass, runId, filename));
+  const retryIds = retried.map((filename) => retryId(indexerClass, runId, filename));
+  await new DatabaseRetryTracker(database).resetRetryCounts(retryIds);
   const messages = topic ? await topics.redrive(topic, { runId, ...(group && { group }) }) : 0;
   return { files: retried.length, messages };
 }

@@ -5,7 +5,9 @@ import { redactText } from "./redact.ts";
 export const required: unique symbol = Symbol("required");
 
 /** A default for every option; `undefined` for an optional one, {@link required} for one without default. */
-export type OptionDefaults<T> = { readonly [K in keyof Required<T>]: T[K] | typeof required };
+export type OptionDefaults<T> = {
+  readonly [K in keyof T]-?: T[K] | typeof required | (object extends Pick<T, K> ? undefined : never);
+};
 
 /** Options as callers give them: any subset. `undefined` means "not given". */
 export type GivenOptions<T> = { readonly [K in keyof T]?: T[K] | undefined };
@@ -80,7 +82,7 @@ function refuseUnknown(names: readonly string[], known: readonly string[]): void
 
 function faultOf<T, K extends keyof T>(
   value: T[K] | typeof required,
-  defaultValue: T[K] | typeof required,
+  defaultValue: T[K] | typeof required | undefined,
   rule: OptionRules<T>[K],
   options: T,
 ): string | undefined {

@@ -70,8 +70,8 @@ export class Fleet {
   async register(workerId: string, given: RegisterOptions = {}): Promise<WorkerInfo> {
     checkId("workerId", workerId);
     const { cap, ...rest } = given;
-    const options = resolveOptions<Required<Omit<RegisterOptions, "cap">>>(
-      { bootId: undefined as unknown as string, heartbeatTimeoutMs: heartbeatTimeoutMsDefault },
+    const options = resolveOptions<Pick<RegisterOptions, "bootId"> & { heartbeatTimeoutMs: number }>(
+      { bootId: undefined, heartbeatTimeoutMs: heartbeatTimeoutMsDefault },
       rest,
       { bootId: isUuid },
     );

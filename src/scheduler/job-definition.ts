@@ -16,8 +16,6 @@ const integerMax = 2 ** 31 - 1;
 /** PostgreSQL and ISO texts agree up to here. */
 const yearMax = 9_999;
 
-const none = undefined as never;
-
 /**
  * Checks a definition and fills in its defaults.
  *
@@ -27,18 +25,18 @@ export function resolveDefinition(given: GivenOptions<JobDefinition>): Readonly<
   const definition = resolveOptions<JobDefinition>(
     {
       schedule: required,
-      command: none,
-      batch: none,
+      command: undefined,
+      batch: undefined,
       enabled: true,
-      startAt: none,
-      endAt: none,
-      maxFires: none,
+      startAt: undefined,
+      endAt: undefined,
+      maxFires: undefined,
       jitterMs: 0,
       misfirePolicy: "FIRE_ONCE",
       misfireGraceMs: 10_000,
       catchUpWindowMs: 7 * dayMs,
       overlapPolicy: "ALLOW",
-      fireField: none,
+      fireField: undefined,
     },
     given,
     {

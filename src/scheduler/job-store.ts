@@ -216,7 +216,7 @@ export class JobStore {
   /** Jobs in the order of their keys. */
   async list(given: GivenOptions<JobListOptions> = {}): Promise<JobInfo[]> {
     const { status, limit, cursor } = resolveOptions<JobListOptions>(
-      { status: undefined as never, limit: 100, cursor: undefined as never },
+      { status: undefined, limit: 100, cursor: undefined },
       given,
       { status: oneOf(...statuses), limit: wholeNumber({ max: pageMax }) },
     );
@@ -244,14 +244,10 @@ export class JobStore {
    * @throws TallymanError JOB_NOT_FOUND, INVALID_OPTION
    */
   async history(key: string, given: GivenOptions<JobHistoryOptions> = {}): Promise<JobFire[]> {
-    const { limit, cursor } = resolveOptions<JobHistoryOptions>(
-      { limit: 100, cursor: undefined as never },
-      given,
-      {
-        limit: wholeNumber({ max: pageMax }),
-        cursor: (text) => (parseCursor(text) ? undefined : "a fire's cursor"),
-      },
-    );
+    const { limit, cursor } = resolveOptions<JobHistoryOptions>({ limit: 100, cursor: undefined }, given, {
+      limit: wholeNumber({ max: pageMax }),
+      cursor: (text) => (parseCursor(text) ? undefined : "a fire's cursor"),
+    });
     await this.#stored(key);
     const page = { limit, cursor: cursor === undefined ? null : (parseCursor(cursor) ?? null) };
     const rows = await selectFires(this.#database, key, page);

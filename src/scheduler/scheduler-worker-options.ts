@@ -33,7 +33,7 @@ export interface SchedulerWorkerOptions {
 export function schedulerWorkerDefaults(): OptionDefaults<SchedulerWorkerOptions> {
   return {
     workerId: `${hostname().replaceAll(/[^A-Za-z0-9.-]/g, "-")}-${process.pid}-${randomBytes(3).toString("hex")}`,
-    cap: undefined as never,
+    cap: undefined,
     heartbeatIntervalMs: 1_000,
     heartbeatTimeoutMs: 5_000,
     pollIntervalMs: 1_000,

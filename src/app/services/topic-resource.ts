@@ -46,7 +46,7 @@ export function resolveTopicOptions(
       claimTimeout: claimTimeoutDefault,
       capacity: capacityDefault,
       retentionMs: undefined,
-    } as never,
+    },
     withNumbers(given, ["claimTimeout", "capacity", "retentionMs"]) as GivenOptions<TopicResourceOptions>,
     { claimTimeout: wholeNumber({ min: 0 }), retentionMs: wholeNumber() },
   );
@@ -110,7 +110,7 @@ function readParameters(binding: Binding, options: TopicResourceOptions): Readon
         claimTimeout: options.claimTimeout,
         pollIntervalMs: pollIntervalMsDefault,
         deadLetterTopic: undefined,
-      } as never,
+      },
       given as GivenOptions<ReadParameters>,
       { startAt: oneOf("beginning", "now"), claimTimeout: wholeNumber({ min: 0 }) },
     );

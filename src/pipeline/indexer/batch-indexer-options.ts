@@ -1,4 +1,4 @@
-import { type GivenOptions, oneOf, resolveOptions } from "../../runtime/index.ts";
+import { type GivenOptions, type OptionDefaults, oneOf, resolveOptions } from "../../runtime/index.ts";
 
 /** Settings of a batch indexer, by the names that the configuration file has. */
 export interface BatchIndexerOptions {
@@ -38,7 +38,7 @@ export interface BatchIndexerOptions {
   readonly enableIdempotency: boolean;
 }
 
-const defaults: BatchIndexerOptions = {
+const defaults: OptionDefaults<BatchIndexerOptions> = {
   runId: undefined,
   pollIntervalMs: 1_000,
   maxPollDurationMs: 300_000,
@@ -62,7 +62,7 @@ const defaults: BatchIndexerOptions = {
 export function resolveBatchIndexerOptions(
   given: GivenOptions<BatchIndexerOptions>,
 ): Readonly<BatchIndexerOptions> {
-  return resolveOptions<BatchIndexerOptions>(defaults as never, given, {
+  return resolveOptions<BatchIndexerOptions>(defaults, given, {
     source: oneOf("topic", "discovery"),
   });
 }

@@ -108,6 +108,28 @@ describe("a file that can't be indexed", () => {
     expect(await deadLetters.count()).toBe(0);
   });
 
+  it("is no file at all by its announcement, which goes to the dead letters alone", async () => {
+    await using t = await setup();
+    t.logs.expectLog({
+      logger: "pipeline.intake",
+      level: "warn",
+      message: "Moved to the dead letters: message * of batch-topic: '*' is no batch file of ticks*",
+    });
+    const { deadLetters, ...pipeline } = await openWithLetters(t);
+    const file = await pipeline.write(0, 10);
+    await pipeline.announce({ ...file, key: "", tickStart: 0, tickEnd: 0 });
+    await pipeline.announce({ ...file, tickEnd: 99 });
+    await pipeline.announce(file);
+    const indexer = await started(
+      t,
+      new DeadLettering("recorder", { ...(await pipeline.resources("recorder")), deadLetters }, quick),
+    );
+    await until("the good one is done", () => indexer.getMetrics().batches_processed === 1);
+    await until("the others are given up", async () => (await deadLetters.count()) === 2);
+    expect(indexer.state).toBe("RUNNING");
+    expect(await ledger(t, "DeadLettering")).toEqual({ 0: "completed 10" });
+  });
+
   it("is told apart from the files that it was flushed with", async () => {
     await using t = await setup();
     warnings(t, "Failed to index *0000000000000000010_*: tick 13 is refused");

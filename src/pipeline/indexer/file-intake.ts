@@ -1,12 +1,13 @@
 import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
 import type { BatchInfo } from "../../contracts/index.ts";
-import { isTallymanError } from "../../errors/index.ts";
+import { isTallymanError, TallymanError } from "../../errors/index.ts";
 import { logger, systemClock } from "../../runtime/index.ts";
+import { parseBatchKey } from "../../storage/index.ts";
 import type { TopicMessage, TopicReader } from "../../topics/index.ts";
 import type { Admission } from "./admission.ts";
 import type { FileReader } from "./file-reader.ts";
-import { type FileCandidate, type FileChunk, filenameOf, type IndexedFile } from "./indexed-file.ts";
-import { Recovery } from "./recovery.ts";
+import { candidateOf, type FileCandidate, type FileChunk, type IndexedFile } from "./indexed-file.ts";
+import type { Recovery } from "./recovery.ts";
 
 const log = logger("pipeline.intake");
 
@@ -36,6 +37,8 @@ export class FileIntake<Desc extends DescMessage> {
   #isQuiet = true;
   #nextGapSearchMs = 0;
   #nextSweepMs = 0;
+  /** Whether recovery may bring more files before its next look. */
+  #mayBeMore = false;
 
   constructor(resources: IntakeResources<Desc>) {
     this.#resources = resources;
@@ -66,10 +69,15 @@ export class FileIntake<Desc extends DescMessage> {
       this.#nextGapSearchMs = nowMs + jittered(gapIntervalMs);
       if (found.length > 0) return found;
     }
-    if (nowMs < this.#nextSweepMs) return [];
-    const swept = await recovery.sweep(this.#isQuiet);
-    if (!Recovery.mayHaveMore(swept)) this.#nextSweepMs = nowMs + jittered(sweepIntervalMs);
-    return swept;
+    if (nowMs >= this.#nextSweepMs) {
+      await recovery.look();
+      this.#nextSweepMs = nowMs + jittered(sweepIntervalMs);
+      this.#mayBeMore = true;
+    }
+    if (!this.#mayBeMore) return [];
+    const { files, mayBeMore } = await recovery.take(this.#isQuiet);
+    this.#mayBeMore = mayBeMore;
+    return files;
   }
 
   async #receive(timeoutMs: number, signal: AbortSignal): Promise<readonly IndexedFile[]> {
@@ -86,15 +94,12 @@ export class FileIntake<Desc extends DescMessage> {
     return admission.admit(candidates);
   }
 
-  /** A payload that is no announcement can't be indexed by anybody, now or later. */
+  /** What announces no batch file can't be indexed by anybody, now or later. */
   async #candidateOf(message: TopicMessage<BatchInfo>): Promise<FileCandidate[]> {
     try {
-      const { storageKey, tickStart, tickEnd, bytes, crc } = message.payload;
-      const range = { tickStart: Number(tickStart), tickEnd: Number(tickEnd) };
-      const size = { ...(bytes > 0n && { bytes: Number(bytes) }), ...(crc > 0 && { crc }) };
-      return [{ filename: filenameOf(storageKey), storageKey, ...range, ...size, message }];
+      return [announcedFile(message)];
     } catch (error) {
-      if (!isTallymanError(error, "TOPIC_PAYLOAD_INVALID")) throw error;
+      if (!isTallymanError(error)) throw error;
       log.warn(
         `Moved to the dead letters: message ${message.position} of ${message.topic}: ${error.message}`,
       );
@@ -106,8 +111,26 @@ export class FileIntake<Desc extends DescMessage> {
   #msUntilRecovery(): number {
     const { recovery } = this.#resources;
     if (!recovery) return Number.POSITIVE_INFINITY;
+    if (this.#mayBeMore) return 0;
     return Math.min(this.#nextGapSearchMs, this.#nextSweepMs) - systemClock.monotonicMs();
   }
+}
+
+/** @throws TallymanError TOPIC_PAYLOAD_INVALID; BATCH_INVALID for a key that is none, or of other ticks */
+function announcedFile(message: TopicMessage<BatchInfo>): FileCandidate {
+  const { storageKey, tickStart, tickEnd, bytes, crc } = message.payload;
+  const name = parseBatchKey(storageKey);
+  if (name?.tickStart !== Number(tickStart) || name.tickEnd !== Number(tickEnd)) {
+    throw new TallymanError(
+      "BATCH_INVALID",
+      `'${storageKey}' is no batch file of ticks ${tickStart} to ${tickEnd}.`,
+      {
+        details: { storageKey },
+      },
+    );
+  }
+  const size = { ...(bytes > 0n && { bytes: Number(bytes) }), ...(crc > 0 && { crc }) };
+  return { ...candidateOf(name), ...size, message };
 }
 
 function jittered(intervalMs: number): number {

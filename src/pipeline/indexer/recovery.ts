@@ -1,4 +1,4 @@
-import type { BatchCoordinatorReady, ExpectedRange } from "../../coordination/index.ts";
+import type { BatchCoordinatorReady, ExpectedRange, UnclaimedFile } from "../../coordination/index.ts";
 import { Counter } from "../../monitoring/index.ts";
 import { logger } from "../../runtime/index.ts";
 import type { BatchStorage } from "../../storage/index.ts";
@@ -12,6 +12,8 @@ const log = logger("pipeline.recovery");
 /** Files that one turn takes on: few, so that the other instances get their share. */
 const filesPerTurnMax = 4;
 const listingPageFiles = 1_000;
+/** Finding unclaimed files costs more the more files are done, so it finds many at a time. */
+const unclaimedPerListing = 200;
 /** Permanent gaps that one sweep looks into, in case their file came after all. */
 const permanentGapsPerSweep = 10;
 /** A known file is left to its announcement for this long: while the topic is quiet, and while it is busy. */
@@ -43,6 +45,8 @@ export class Recovery {
   readonly #resources: RecoveryResources;
   /** Files that came to this instance without an announcement. */
   readonly recovered = new Counter();
+  /** Listed, and not yet asked for; another instance may have them by then. */
+  #unclaimed: UnclaimedFile[] = [];
 
   constructor(resources: RecoveryResources) {
     this.#resources = resources;
@@ -58,32 +62,31 @@ export class Recovery {
     return this.#count(await admission.admit(found.slice(0, filesPerTurnMax).map(candidateOf)));
   }
 
-  /**
-   * Looks for everything else.
-   *
-   * @param isQuiet whether the topic has nothing to deliver
-   * @returns the files that are now ours; as many as one turn may take, when there may be more
-   */
-  async sweep(isQuiet: boolean): Promise<readonly IndexedFile[]> {
-    const { coordinator, admission, metadata, runId } = this.#resources;
+  /** Enters what storage has and nobody announced, and ends what has stalled: the costly part, once per interval. */
+  async look(): Promise<void> {
+    const { coordinator, metadata, runId, stalledAfterMs } = this.#resources;
     await metadata?.refresh(runId);
     await this.#enterUnknown();
-    const ended = await coordinator.endStalledHolders(this.#resources.stalledAfterMs);
+    const ended = await coordinator.endStalledHolders(stalledAfterMs);
     if (ended > 0) log.warn(`Ended ${ended} stalled connections that locked files past their lease.`);
-    const taken = await admission.takeOver(filesPerTurnMax);
-    const unclaimed = await coordinator.listUnclaimed(
-      this.#graceMs(isQuiet),
-      filesPerTurnMax - taken.length || 1,
-    );
-    const admitted = await admission.admit(
-      unclaimed.map(({ crc, ...file }) => ({ ...file, ...(crc !== null && { crc }) })),
-    );
-    return this.#count([...taken, ...admitted]);
   }
 
-  /** Whether a sweep brought all that it may, so that another one may bring more. */
-  static mayHaveMore(files: readonly IndexedFile[]): boolean {
-    return files.length >= filesPerTurnMax;
+  /**
+   * Takes on a few files: those of dead instances, then those that nobody of this class ever claimed.
+   *
+   * @param isQuiet whether the topic has nothing to deliver
+   * @returns the files that are now ours, and whether another call may bring more
+   */
+  async take(isQuiet: boolean): Promise<{ files: readonly IndexedFile[]; mayBeMore: boolean }> {
+    const { admission, coordinator } = this.#resources;
+    if (this.#unclaimed.length === 0) {
+      const taken = await admission.takeOver(filesPerTurnMax);
+      if (taken.length > 0) return { files: this.#count(taken), mayBeMore: true };
+      this.#unclaimed = [...(await coordinator.listUnclaimed(this.#graceMs(isQuiet), unclaimedPerListing))];
+    }
+    const chosen = this.#unclaimed.splice(0, filesPerTurnMax);
+    const candidates = chosen.map(({ crc, ...file }) => ({ ...file, ...(crc !== null && { crc }) }));
+    return { files: this.#count(await admission.admit(candidates)), mayBeMore: chosen.length > 0 };
   }
 
   #graceMs(isQuiet: boolean): number {

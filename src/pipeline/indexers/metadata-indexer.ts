@@ -6,7 +6,7 @@ import {
 import { MetadataWriter } from "../../coordination/index.ts";
 import { isTallymanError, TallymanError } from "../../errors/index.ts";
 import { Counter } from "../../monitoring/index.ts";
-import { type GivenOptions, logger, resolveOptions } from "../../runtime/index.ts";
+import { type GivenOptions, logger, type OptionDefaults, resolveOptions } from "../../runtime/index.ts";
 import { metadataKey } from "../../storage/index.ts";
 import type { TopicMessage, TopicReader } from "../../topics/index.ts";
 import { ignoreStale } from "../indexer/admission.ts";
@@ -32,7 +32,7 @@ export interface MetadataIndexerOptions {
   readonly topicPollTimeoutMs: number;
 }
 
-const defaults: MetadataIndexerOptions = {
+const defaults: OptionDefaults<MetadataIndexerOptions> = {
   runId: undefined,
   pollIntervalMs: 1_000,
   maxPollDurationMs: 300_000,
@@ -62,7 +62,7 @@ export class MetadataIndexer extends Indexer {
     resources: MetadataIndexerResources,
     options: GivenOptions<MetadataIndexerOptions> = {},
   ) {
-    const resolved = resolveOptions<MetadataIndexerOptions>(defaults as never, options);
+    const resolved = resolveOptions<MetadataIndexerOptions>(defaults, options);
     super(name, resources, resolved);
     this.#options = resolved;
     this.#topic = resources.topic;
