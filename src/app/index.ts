@@ -10,4 +10,11 @@ export { type Diagnosis, diagnoseFailure, doctor } from "./doctor/doctor.ts";
 export type { Finding } from "./doctor/finding.ts";
 export * from "./services/index.ts";
 export { type OpenStorageOptions, openConfiguredStorage } from "./storage.ts";
-export { type ConnectOptions, type EmbeddedOptions, type OpenOptions, Tallyman } from "./tallyman.ts";
+export {
+  type ActionOutcome,
+  type ActionRequest,
+  type ConnectOptions,
+  type EmbeddedOptions,
+  type OpenOptions,
+  Tallyman,
+} from "./tallyman.ts";

@@ -9,6 +9,7 @@ import {
 } from "../database/index.ts";
 import { TallymanError } from "../errors/index.ts";
 import { MetricsRegistry } from "../monitoring/index.ts";
+import { AccessTokens, recordAction } from "../operators/index.ts";
 import { Scheduler } from "../scheduler/index.ts";
 import { PostgresTopics } from "../topics/index.ts";
 import type { DatabaseConfig } from "./config/index.ts";
@@ -19,6 +20,25 @@ export interface OpenOptions {
   readonly migrate?: boolean;
   /** Look for them at all. Default true; false opens any database, to examine or migrate it. */
   readonly check?: boolean;
+}
+
+/** Who does what to what, and why. */
+export interface ActionRequest {
+  readonly actor: string;
+  /** Such as `tsq.retry`. */
+  readonly action: string;
+  readonly reason?: string | undefined;
+  /** What connects it with logs and answers. */
+  readonly requestId: string;
+}
+
+/** What an action came to. */
+export interface ActionOutcome<T> {
+  readonly data: T;
+  /** Ids or filter. */
+  readonly target: Readonly<Record<string, unknown>>;
+  /** How many things changed. */
+  readonly changed: number;
 }
 
 /** How to open Tallyman on a PostgreSQL server. */
@@ -53,6 +73,8 @@ export class Tallyman implements AsyncDisposable {
   readonly topics: PostgresTopics;
   /** Jobs, fleet, segments and coordinators of this database. */
   readonly scheduler: Scheduler;
+  /** Who may use the HTTP API. */
+  readonly tokens: AccessTokens;
   readonly #embedded: EmbeddedServer | undefined;
   #commands: CommandBus | undefined;
   #closed: Promise<void> | undefined;
@@ -61,6 +83,7 @@ export class Tallyman implements AsyncDisposable {
     this.database = database;
     this.topics = new PostgresTopics(database);
     this.scheduler = new Scheduler(database, () => this.commands);
+    this.tokens = new AccessTokens(database);
     this.#embedded = embedded;
     this.metrics.register("resource", "database", database);
   }
@@ -128,6 +151,33 @@ export class Tallyman implements AsyncDisposable {
     return migrate(this.database, options);
   }
 
+  /**
+   * Does what an operator asked for, and writes down who did it, in one transaction.
+   *
+   * @param work gets a Tallyman whose every statement belongs to that transaction; it must not wait for others, and
+   * may be run again, so it has no effects but those
+   * @example
+   * ```ts
+   * await tallyman.act({ actor: "mia", action: "job.pause", requestId }, async (inside) => {
+   *   await inside.scheduler.jobs.pause("report");
+   *   return { data: null, target: { key: "report" }, changed: 1 };
+   * });
+   * ```
+   */
+  act<T>(
+    { actor, action, reason, requestId }: ActionRequest,
+    work: (inside: Tallyman) => Promise<ActionOutcome<T>>,
+  ): Promise<T> {
+    return this.database.transaction(async (tx) => {
+      const inside = new Tallyman(this.database.within(tx));
+      inside.#commands = this.commands.on(inside.database);
+      const { data, target, changed } = await work(inside);
+      await inside.#settled();
+      await recordAction(tx, { actor, action, target, changed, reason: reason ?? null, requestId });
+      return data;
+    });
+  }
+
   /** Closes topics and pool, and leaves the embedded server. Safe to call twice. */
   close(): Promise<void> {
     this.#closed ??= this.#closeAll();
@@ -136,6 +186,12 @@ export class Tallyman implements AsyncDisposable {
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
+  }
+
+  /** Resolves when nothing is under way that was begun and not awaited, such as a hint. */
+  async #settled(): Promise<void> {
+    await this.#commands?.close();
+    await this.topics.close();
   }
 
   async #closeAll(): Promise<void> {

@@ -17,6 +17,7 @@ import type { Preparation } from "./preparation.ts";
 import { serializeCommand, storableJson } from "./serialize.ts";
 import {
   cancelCommands,
+  countCancelable,
   insertBatch,
   markCanceled,
   type NewBatch,
@@ -102,7 +103,10 @@ export class Batches {
     return selectBatch(this.#context.database, domain, batchId);
   }
 
-  async list(domain: string, given: GivenOptions<PageOptions<BatchStatus>> = {}): Promise<BatchMetadata[]> {
+  async list(
+    domain: string | null,
+    given: GivenOptions<PageOptions<BatchStatus>> = {},
+  ): Promise<BatchMetadata[]> {
     const { status = null, limit, offset, cursor = null } = resolvePage(given, batchStatuses);
     return selectBatches(this.#context.database, domain, { status, limit, offset, cursor });
   }
@@ -125,17 +129,21 @@ export class Batches {
     this.completed(sealed.completedBatches);
   }
 
-  async cancel(domain: string, batchId: string, operator: string): Promise<number> {
+  async decideCancellation(domain: string, batchId: string, operator: string): Promise<number> {
     refuseBadUuid("batchId", batchId);
     const { database } = this.#context;
-    if (!(await markCanceled(database, domain, batchId, operator))) {
-      const batch = await selectBatch(database, domain, batchId);
-      if (!batch) throw batchNotFound(domain, batchId);
-      throw new TallymanError("INVALID_STATE", `Can't cancel batch ${batchId}: it is ${batch.status}.`, {
-        details: { batchId, status: batch.status },
-      });
-    }
-    return this.carryOutCancellation(domain, batchId, { event: "OPERATOR_CANCEL", operator });
+    const isMarked = await markCanceled(database, domain, batchId, operator);
+    if (isMarked) return countCancelable(database, batchId);
+    const batch = await selectBatch(database, domain, batchId);
+    if (!batch) throw batchNotFound(domain, batchId);
+    throw new TallymanError("INVALID_STATE", `Can't cancel batch ${batchId}: it is ${batch.status}.`, {
+      details: { batchId, status: batch.status },
+    });
+  }
+
+  async countCancelable(domain: string, batchId: string): Promise<number> {
+    if (!(await this.get(domain, batchId))) throw batchNotFound(domain, batchId);
+    return countCancelable(this.#context.database, batchId);
   }
 
   /** Cancels what nobody has begun, a bounded transaction at a time; any process may go on with it. */

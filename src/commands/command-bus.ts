@@ -4,6 +4,7 @@ import { type GivenOptions, resolveOptions, wholeNumber } from "../runtime/index
 import type { BatchMetadata, BatchStatus, CreateBatchOptions } from "./batch.ts";
 import { BatchWatcher } from "./batch-watcher.ts";
 import { Batches, type PageOptions } from "./batches.ts";
+import { cancelWaiting } from "./cancel-waiting.ts";
 import type { BatchCommand, CommandMetadata, CommandStatus, SendOptions } from "./command.ts";
 import { refuseBadUuid } from "./command-id.ts";
 import { CommandSchemas, type CommandType } from "./command-schemas.ts";
@@ -15,14 +16,16 @@ import { ReplyQueue } from "./reply-queue.ts";
 import { templateOf } from "./serialize.ts";
 import { type AuditEvent, selectAudit, selectBatchHistory, selectHistory } from "./sql/audit.ts";
 import { selectBatchesById } from "./sql/batch.ts";
-import { selectCommand, setPaused } from "./sql/command.ts";
+import { type BatchCounts, selectBatchCounts } from "./sql/batch-counts.ts";
+import { selectCommand, selectCommands, setPaused } from "./sql/command.ts";
+import { type DomainStats, selectDomains } from "./sql/domains.ts";
 import { enqueueChunkMax } from "./sql/enqueue.ts";
 import { type BusStats, type Miscount, recountBatches, selectStats } from "./sql/recount.ts";
-import { TroubleshootingQueue } from "./troubleshooting-queue.ts";
+import { type OperatorOptions, TroubleshootingQueue } from "./troubleshooting-queue.ts";
 import { Worker } from "./worker.ts";
 import type { WorkerOptions } from "./worker-options.ts";
 
-const auditPageMax = 1_000;
+const listPageMax = 1_000;
 
 /** Settings of a {@link CommandBus}. */
 export interface CommandBusOptions {
@@ -34,6 +37,14 @@ export interface CommandBusOptions {
 export interface TransactionOption {
   /** A client inside a transaction that the caller commits, or a {@link Transaction}. */
   readonly tx?: Transaction | CallerClient;
+}
+
+/** A page of a domain's commands. */
+export interface CommandListOptions {
+  /** Default 100, at most 1000. */
+  readonly limit: number;
+  /** Id of the last command of the page before. */
+  readonly cursor?: string;
 }
 
 /** Which audit events. */
@@ -65,7 +76,7 @@ export class CommandBus implements AsyncDisposable {
   /** Commands that failed for good, and what operators can do about them. */
   readonly tsq: TroubleshootingQueue;
   /** @internal */
-  readonly schemas = new CommandSchemas();
+  readonly schemas: CommandSchemas;
   /** @internal */
   readonly hints: Hints;
   /** @internal */
@@ -75,8 +86,13 @@ export class CommandBus implements AsyncDisposable {
   readonly #batches: Batches;
 
   /** @throws TallymanError INVALID_OPTION */
-  constructor(database: Database, given: GivenOptions<CommandBusOptions> = {}) {
+  constructor(
+    database: Database,
+    given: GivenOptions<CommandBusOptions> = {},
+    /** @internal */ schemas: CommandSchemas = new CommandSchemas(),
+  ) {
     this.database = database;
+    this.schemas = schemas;
     this.#options = resolveOptions<CommandBusOptions>({ payloadBytesMax: 1024 * 1024 }, given);
     this.hints = new Hints(database);
     this.#watcher = new BatchWatcher(database, this.hints);
@@ -192,8 +208,33 @@ export class CommandBus implements AsyncDisposable {
    *
    * @throws TallymanError BATCH_NOT_FOUND, INVALID_STATE when it has ended
    */
-  cancelBatch(domain: string, batchId: string, { operator }: { operator: string }): Promise<number> {
-    return this.#batches.cancel(domain, batchId, operator);
+  async cancelBatch(domain: string, batchId: string, { operator }: { operator: string }): Promise<number> {
+    await this.decideCancellation(domain, batchId, { operator });
+    return this.carryOutCancellation(domain, batchId, { operator });
+  }
+
+  /**
+   * The first half of {@link cancelBatch}: from now on the batch is cancelled for good, whoever carries it out.
+   *
+   * @returns how many commands are to be cancelled
+   * @throws as {@link cancelBatch}
+   */
+  decideCancellation(domain: string, batchId: string, { operator }: { operator: string }): Promise<number> {
+    return this.#batches.decideCancellation(domain, batchId, operator);
+  }
+
+  /** The second half, a bounded transaction at a time; workers' maintenance does it too. Returns what it cancelled. */
+  carryOutCancellation(domain: string, batchId: string, { operator }: { operator: string }): Promise<number> {
+    return this.#batches.carryOutCancellation(domain, batchId, { event: "OPERATOR_CANCEL", operator });
+  }
+
+  /**
+   * How many commands {@link cancelBatch} would cancel now.
+   *
+   * @throws TallymanError BATCH_NOT_FOUND
+   */
+  countCancelable(domain: string, batchId: string): Promise<number> {
+    return this.#batches.countCancelable(domain, batchId);
   }
 
   /** A batch of this domain, or null. */
@@ -211,6 +252,11 @@ export class CommandBus implements AsyncDisposable {
   /** Batches of a domain, newest first. */
   listBatches(domain: string, page: GivenOptions<PageOptions<BatchStatus>> = {}): Promise<BatchMetadata[]> {
     return this.#batches.list(domain, page);
+  }
+
+  /** Batches of all domains, newest first. */
+  listAllBatches(page: GivenOptions<PageOptions<BatchStatus>> = {}): Promise<BatchMetadata[]> {
+    return this.#batches.list(null, page);
   }
 
   /** Commands of a batch, in the order in which they were sent. */
@@ -250,6 +296,35 @@ export class CommandBus implements AsyncDisposable {
     return selectCommand(this.database, domain, commandId);
   }
 
+  /** Commands of a domain by descending id: the newest first, unless their senders chose the ids. */
+  async listCommands(
+    domain: string,
+    given: GivenOptions<CommandListOptions> = {},
+  ): Promise<CommandMetadata[]> {
+    const { limit, cursor } = resolveOptions<CommandListOptions>({ limit: 100, cursor: undefined }, given, {
+      limit: wholeNumber({ max: listPageMax }),
+    });
+    if (cursor !== undefined) refuseBadUuid("cursor", cursor);
+    return selectCommands(this.database, domain, { limit, cursor: cursor ?? null });
+  }
+
+  /**
+   * Cancels a command that nobody has begun, or that is in the troubleshooting queue.
+   *
+   * @throws TallymanError COMMAND_NOT_FOUND; InvalidOperationError when it is running or has ended
+   */
+  async cancelCommand(
+    domain: string,
+    commandId: string,
+    { operator, reason }: OperatorOptions & { readonly reason?: string },
+  ): Promise<void> {
+    refuseBadUuid("commandId", commandId);
+    const details = { operator, ...(reason !== undefined && { reason }) };
+    const completed = await this.database.transaction((tx) => cancelWaiting(tx, domain, commandId, details));
+    if (completed) this.completed(completed);
+    else await this.tsq.cancel({ domain, commandIds: [commandId] }, details);
+  }
+
   /** Everything that happened to a command, in order. */
   async history(domain: string, commandId: string): Promise<AuditEvent[]> {
     refuseBadUuid("commandId", commandId);
@@ -272,7 +347,7 @@ export class CommandBus implements AsyncDisposable {
     } = resolveOptions<AuditOptions>(
       { domain: undefined, eventType: undefined, limit: 100, before: undefined },
       given,
-      { limit: wholeNumber({ max: auditPageMax }) },
+      { limit: wholeNumber({ max: listPageMax }) },
     );
     return selectAudit(this.database, { domain, eventType, limit, before });
   }
@@ -298,6 +373,16 @@ export class CommandBus implements AsyncDisposable {
     return new Worker(this, options);
   }
 
+  /** Backlog, troubles and throughput of every domain that has any. */
+  domains(): Promise<DomainStats[]> {
+    return selectDomains(this.database);
+  }
+
+  /** How many batches have not ended, and how many of them wait for a person. */
+  countBatches(): Promise<BatchCounts> {
+    return selectBatchCounts(this.database);
+  }
+
   /** Backlog, age and health of the tables. */
   stats(): Promise<BusStats> {
     return selectStats(this.database);
@@ -321,6 +406,11 @@ export class CommandBus implements AsyncDisposable {
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
+  }
+
+  /** @internal The same bus, with its registered types, on another view of the database. */
+  on(database: Database): CommandBus {
+    return new CommandBus(database, this.#options, this.schemas);
   }
 
   /** @internal */

@@ -53,6 +53,7 @@ export {
   type AuditOptions,
   CommandBus,
   type CommandBusOptions,
+  type CommandListOptions,
   type TransactionOption,
 } from "./command-bus.ts";
 export type { CommandContext, CommandHandler } from "./command-handler.ts";
@@ -69,6 +70,8 @@ export {
 export type { Pruned, RetentionOptions } from "./maintenance.ts";
 export type { Reply, ReplyQueue } from "./reply-queue.ts";
 export type { AuditEvent } from "./sql/audit.ts";
+export type { BatchCounts } from "./sql/batch-counts.ts";
+export type { DomainStats } from "./sql/domains.ts";
 export type { BusStats, Miscount } from "./sql/recount.ts";
 export type { TsqGroup } from "./sql/tsq.ts";
 export type {

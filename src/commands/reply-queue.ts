@@ -37,7 +37,10 @@ export class ReplyQueue {
   }
 
   /** Removes replies; with `tx`, together with what the caller made of them. Returns how many were still ours. */
-  acknowledge(replies: readonly Reply[], { tx }: { tx?: Transaction | CallerClient } = {}): Promise<number> {
+  acknowledge(
+    replies: readonly Pick<Reply, "replyId" | "deliveryCount">[],
+    { tx }: { tx?: Transaction | CallerClient } = {},
+  ): Promise<number> {
     return acknowledgeReplies(tx ? this.#database.join(tx) : this.#database, replies);
   }
 

@@ -28,6 +28,7 @@ export interface TsqFilter {
   readonly commandType?: string;
   /** As in {@link CommandMetadata.errorSignature}. */
   readonly errorSignature?: string;
+  readonly batchId?: string;
 }
 
 /** A page of the queue. */
@@ -38,10 +39,10 @@ export interface TsqListOptions extends TsqFilter {
   readonly cursor?: string;
 }
 
-/** What an action is for: commands by id, or all that match a filter. */
+/** What an action is for: commands by id, or all that match a filter, the oldest `limit` of them if that is given. */
 export type TsqTarget =
   | { readonly domain: string; readonly commandIds: readonly string[] }
-  | { readonly matching: TsqFilter };
+  | { readonly matching: TsqFilter; readonly limit?: number };
 
 /** Who acts; kept in the audit. */
 export interface OperatorOptions {
@@ -87,6 +88,7 @@ export class TroubleshootingQueue {
         domain: undefined,
         commandType: undefined,
         errorSignature: undefined,
+        batchId: undefined,
         limit: 100,
         cursor: undefined,
       },
@@ -98,12 +100,12 @@ export class TroubleshootingQueue {
   }
 
   /** Matching commands by domain, type and kind of error, the largest group first. */
-  groups(filter: TsqFilter = {}): Promise<TsqGroup[]> {
+  async groups(filter: TsqFilter = {}): Promise<TsqGroup[]> {
     return groupTroubled(this.#database, toRow(filter));
   }
 
   /** How many commands an action on all matching would change now. */
-  count(filter: TsqFilter = {}): Promise<number> {
+  async count(filter: TsqFilter = {}): Promise<number> {
     return countTroubled(this.#database, toRow(filter));
   }
 
@@ -151,7 +153,7 @@ export class TroubleshootingQueue {
   }
 
   #act(target: TsqTarget, action: Action): Promise<number> {
-    if ("matching" in target) return this.#actOnMatching(toRow(target.matching), action);
+    if ("matching" in target) return this.#actOnMatching(toRow(target.matching), action, target.limit);
     return this.#actOnIds(target.domain, [...new Set(target.commandIds)], action);
   }
 
@@ -170,15 +172,21 @@ export class TroubleshootingQueue {
     return changed;
   }
 
-  async #actOnMatching(filter: TsqFilterRow, action: Action): Promise<number> {
+  async #actOnMatching(
+    filter: TsqFilterRow,
+    action: Action,
+    limit = Number.POSITIVE_INFINITY,
+  ): Promise<number> {
     let changed = 0;
-    for (let after = 0; ; ) {
-      const rows = await this.#step(action, (tx) => lockTroubled(tx, filter, { after, limit: stepMax }));
+    for (let after = 0; changed < limit; ) {
+      const page = { after, limit: Math.min(stepMax, limit - changed) };
+      const rows = await this.#step(action, (tx) => lockTroubled(tx, filter, page));
       changed += rows.length;
       const last = rows.at(-1);
-      if (last === undefined) return changed;
+      if (last === undefined) break;
       after = Number(last.id);
     }
+    return changed;
   }
 
   async #step(action: Action, lock: (tx: Transaction) => Promise<LockedRow[]>): Promise<LockedRow[]> {
@@ -213,11 +221,13 @@ export class TroubleshootingQueue {
   }
 }
 
-function toRow({ domain, commandType, errorSignature }: TsqFilter): TsqFilterRow {
+function toRow({ domain, commandType, errorSignature, batchId }: TsqFilter): TsqFilterRow {
+  if (batchId !== undefined) refuseBadUuid("batchId", batchId);
   return {
     domain: domain ?? null,
     commandType: commandType ?? null,
     errorSignature: errorSignature ?? null,
+    batchId: batchId ?? null,
   };
 }
 

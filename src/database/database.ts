@@ -117,6 +117,7 @@ export class Database implements Executor, Monitorable, AsyncDisposable {
       transaction: (work) => this.#transaction(names, work),
     };
   }
+
   /**
    * A caller's own transaction as a {@link Transaction}: what we write in it commits with the
    * caller's work. Passes a {@link Transaction} through.
@@ -127,6 +128,23 @@ export class Database implements Executor, Monitorable, AsyncDisposable {
     if (client instanceof Transaction) return client;
     refuseNonTransaction(client);
     return new Transaction(client, this.names, this.#metrics);
+  }
+
+  /**
+   * This database as seen from inside a transaction: whatever is asked of it happens there, and commits or fails with
+   * it. A transaction inside is part of the outer one: its failure must fail that too.
+   */
+  within(tx: Transaction): Database {
+    const inside: Pick<Database, "query" | "transaction" | "forRun" | "join"> = {
+      query: (text, values) => tx.query(text, values),
+      transaction: (work) => work(tx),
+      forRun: (runSchema) => {
+        const run = tx.forRun(runSchema);
+        return { query: (text, values) => run.query(text, values), transaction: (work) => work(run) };
+      },
+      join: (client) => (client instanceof Transaction ? client : this.join(client)),
+    };
+    return Object.assign(Object.create(this), inside);
   }
 
   getMetrics(): Readonly<Record<string, number>> {

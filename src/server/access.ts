@@ -1,6 +1,7 @@
 import { isIP } from "node:net";
 import type { FastifyRequest } from "fastify";
 import { TallymanError } from "../errors/index.ts";
+import type { AccessTokens } from "../operators/index.ts";
 
 /** Whether only this machine reaches a host. */
 export function isLoopback(host: string): boolean {
@@ -9,15 +10,15 @@ export function isLoopback(host: string): boolean {
 }
 
 /**
- * Refuses to listen where other machines reach us: nobody would be asked who they are.
+ * Refuses to listen where other machines reach us while nobody could be asked who they are.
  *
  * @throws TallymanError PUBLIC_BIND_REFUSED
  */
-export function refusePublicBind(host: string): void {
-  if (isLoopback(host)) return;
+export async function refusePublicBind(host: string, tokens: AccessTokens): Promise<void> {
+  if (isLoopback(host) || (await tokens.areInUse())) return;
   throw new TallymanError(
     "PUBLIC_BIND_REFUSED",
-    `Not listening on ${host}: other machines could reach it, and there are no access tokens yet. Use 127.0.0.1.`,
+    `Not listening on ${host}: other machines could reach it, and there are no access tokens. Make one with 'tallyman token create', or use 127.0.0.1.`,
     { details: { host } },
   );
 }
@@ -28,15 +29,20 @@ export function refusePublicBind(host: string): void {
  *
  * @throws TallymanError REQUEST_FORBIDDEN
  */
-export async function refuseOtherSites({ headers }: FastifyRequest): Promise<void> {
+export function refuseOtherSites({ headers }: FastifyRequest, listeningOn: string): void {
   const { host = "", origin } = headers;
   const reachedAs = hostnameOf(`http://${host}`);
-  const isOurs = reachedAs !== undefined && isLoopback(reachedAs);
-  if (isOurs && (origin === undefined || origin === `http://${host}`)) return;
+  const isOurs = reachedAs !== undefined && (!isLoopback(listeningOn) || isLoopback(reachedAs));
+  if (isOurs && (origin === undefined || isSameSite(origin, host))) return;
   const what = isOurs ? `the page ${origin}` : `a request to '${host}'`;
   throw new TallymanError("REQUEST_FORBIDDEN", `Refused: ${what} is not this server's.`, {
     details: isOurs ? { origin } : { host },
   });
+}
+
+/** Behind a proxy that speaks TLS the page is https and we are not. */
+function isSameSite(origin: string, host: string): boolean {
+  return origin === `http://${host}` || origin === `https://${host}`;
 }
 
 function hostnameOf(url: string): string | undefined {

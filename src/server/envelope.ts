@@ -10,19 +10,10 @@ export const Failure = Type.Object({
   }),
 });
 
-/** The response schemas of a route that answers with `data`. */
-export function answers<Data extends TSchema>(data: Data) {
-  return {
-    200: Type.Object({ success: Type.Literal(true), data }),
-    "4xx": Failure,
-    "5xx": Failure,
-  } as const;
-}
-
-/** Wraps what a route answers. */
-export function success<Data>(data: Data): { success: true; data: Data } {
-  return { success: true, data };
-}
-
 /** The body of a failure. */
 export type FailureBody = Static<typeof Failure>;
+
+/** `{ success: true, data }`, the form of every success. */
+export function successOf<Data extends TSchema>(data: Data) {
+  return Type.Object({ success: Type.Literal(true), data });
+}

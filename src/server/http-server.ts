@@ -1,41 +1,41 @@
 import type { AddressInfo } from "node:net";
-import type { TypeBoxTypeProvider } from "@fastify/type-provider-typebox";
-import { fastify } from "fastify";
+import type { FastifyInstance } from "fastify";
+import type { RouteContext } from "../api/index.ts";
 import type { Tallyman } from "../app/index.ts";
 import { TallymanError } from "../errors/index.ts";
 import { MonitoredService } from "../monitoring/index.ts";
 import { type GivenOptions, resolveOptions, sleep, wholeNumber } from "../runtime/index.ts";
-import { refuseOtherSites, refusePublicBind } from "./access.ts";
-import { reportError, reportUnknownRoute } from "./report-error.ts";
-import type { RouteContext } from "./route-context.ts";
-import { coordinatorRoutes } from "./routes/coordinators.ts";
-import { healthRoutes } from "./routes/health.ts";
-import { schedulerWorkerRoutes } from "./routes/scheduler-workers.ts";
-import { segmentRoutes } from "./routes/segments.ts";
-
-/** Every file of routes. */
-const resources = [healthRoutes, coordinatorRoutes, schedulerWorkerRoutes, segmentRoutes];
-
-const requestTimeoutMs = 30_000;
-const keepAliveMs = 5_000;
+import { refusePublicBind } from "./access.ts";
+import { buildApp } from "./build-app.ts";
+import { EventHub } from "./events/event-hub.ts";
+import { OverviewSampler } from "./overview-sampler.ts";
 
 /** Settings of an {@link HttpServer}. */
 export interface HttpServerOptions {
-  /** Where to listen; loopback only, until there are access tokens. Default 127.0.0.1. */
+  /** Where to listen; other than loopback only with access tokens. Default 127.0.0.1. */
   readonly host: string;
   /** Port; 0 picks a free one. Default 8082. */
   readonly port: number;
   /** Largest body of a request. Default 1 MiB. */
   readonly bodyBytesMax: number;
+  /** Largest body of an import of commands. Default 256 MiB. */
+  readonly importBytesMax: number;
+  /** Requests that one address may send per second. Default 10,000. */
+  readonly requestsPerSecondMax: number;
   /** Silence after which a worker that registers over HTTP is UNHEALTHY. Default 60 s. */
   readonly heartbeatTimeoutMs: number;
+  /** Fields of payloads that nobody is shown, by name; those with secret-looking names never are. Default none. */
+  readonly redactedFields: readonly string[];
 }
 
 const defaults: HttpServerOptions = {
   host: "127.0.0.1",
   port: 8082,
   bodyBytesMax: 1_048_576,
+  importBytesMax: 268_435_456,
+  requestsPerSecondMax: 10_000,
   heartbeatTimeoutMs: 60_000,
+  redactedFields: [],
 };
 
 /**
@@ -51,7 +51,9 @@ const defaults: HttpServerOptions = {
 export class HttpServer extends MonitoredService {
   readonly #options: Readonly<HttpServerOptions>;
   readonly #context: RouteContext;
-  #app: ReturnType<typeof buildApp> | undefined;
+  readonly #sampler: OverviewSampler;
+  #app: FastifyInstance | undefined;
+  #events: EventHub | undefined;
   #port: number | undefined;
 
   constructor(tallyman: Tallyman, given: GivenOptions<HttpServerOptions> = {}) {
@@ -59,8 +61,10 @@ export class HttpServer extends MonitoredService {
     this.#options = resolveOptions<HttpServerOptions>(defaults, given, {
       port: wholeNumber({ min: 0, max: 65_535 }),
     });
-    refusePublicBind(this.#options.host);
-    this.#context = { tallyman, heartbeatTimeoutMs: this.#options.heartbeatTimeoutMs };
+    const { heartbeatTimeoutMs, redactedFields } = this.#options;
+    this.#sampler = new OverviewSampler(tallyman);
+    const samples = () => this.#sampler.samples;
+    this.#context = { tallyman, heartbeatTimeoutMs, redactedFields, samples };
   }
 
   get host(): string {
@@ -85,10 +89,13 @@ export class HttpServer extends MonitoredService {
 
   protected override async onStart(): Promise<void> {
     const { host, port } = this.#options;
-    this.#app = buildApp(this.#context, this.#options);
+    await refusePublicBind(host, this.#context.tallyman.tokens);
+    this.#events = new EventHub(this.#context);
+    this.#app = await buildApp(this.#context, this.#options, this.#events);
     await this.#app.listen({ host, port }).catch((cause: NodeJS.ErrnoException) => {
       throw cause.code === "EADDRINUSE" ? portTaken(port, cause) : cause;
     });
+    this.#sampler.start();
     this.#port = (this.#app.server.address() as AddressInfo).port;
   }
 
@@ -98,6 +105,8 @@ export class HttpServer extends MonitoredService {
   }
 
   protected override async onStop(): Promise<void> {
+    await this.#sampler.stop();
+    await this.#events?.close();
     await this.#app?.close();
     this.#app = undefined;
     this.#port = undefined;
@@ -105,29 +114,13 @@ export class HttpServer extends MonitoredService {
 }
 
 /**
- * Makes the HTTP API of an opened Tallyman; whoever calls this starts and stops it.
+ * Makes the HTTP API of an opened Tallyman; whoever calls this starts and stops it. Its start() fails with
+ * PUBLIC_BIND_REFUSED for an address that other machines reach while there are no access tokens.
  *
- * @throws TallymanError PUBLIC_BIND_REFUSED for an address that other machines reach; INVALID_OPTION
+ * @throws TallymanError INVALID_OPTION
  */
 export function createServer(tallyman: Tallyman, options: GivenOptions<HttpServerOptions> = {}): HttpServer {
   return new HttpServer(tallyman, options);
-}
-
-function buildApp(context: RouteContext, { bodyBytesMax }: HttpServerOptions) {
-  const app = fastify({
-    bodyLimit: bodyBytesMax,
-    requestTimeout: requestTimeoutMs,
-    keepAliveTimeout: keepAliveMs,
-    forceCloseConnections: "idle",
-    routerOptions: { ignoreTrailingSlash: true },
-    // A parameter that nobody knows is a mistake to be told, not to be dropped.
-    ajv: { customOptions: { removeAdditional: false, coerceTypes: true } },
-  }).withTypeProvider<TypeBoxTypeProvider>();
-  app.addHook("onRequest", refuseOtherSites);
-  app.setErrorHandler(reportError);
-  app.setNotFoundHandler(reportUnknownRoute);
-  for (const routes of resources) routes(app, context);
-  return app;
 }
 
 function portTaken(port: number, cause: Error): TallymanError {

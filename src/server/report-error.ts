@@ -12,9 +12,16 @@ const serverFault = 500;
 export async function reportError(error: FastifyError, request: FastifyRequest, reply: FastifyReply) {
   const known = toApiError(error, request);
   const { status } = known.entry;
+  const { retryAfterSeconds } = known.details as { retryAfterSeconds?: number };
+  if (retryAfterSeconds !== undefined) void reply.header("retry-after", retryAfterSeconds);
   const isUnforeseen = known.code === "INTERNAL";
   if (status >= serverFault && !isTallymanError(error))
-    log.error(`${request.method} ${request.routeOptions.url ?? "unknown path"} failed`, { error });
+    log.error(`${request.method} ${request.routeOptions.url ?? "unknown path"} failed`, {
+      requestId: request.id,
+      // Not the whole error: a database's tells the values of the row.
+      code: error.code,
+      stack: error.stack,
+    });
   const message = isUnforeseen ? known.entry.meaning : known.message;
   const body: FailureBody = {
     success: false,

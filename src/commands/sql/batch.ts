@@ -98,15 +98,15 @@ export interface BatchPage {
   readonly cursor: string | null;
 }
 
-/** Batches of a domain, newest first. */
+/** Batches of a domain, or of all, newest first. */
 export async function selectBatches(
   executor: Executor,
-  domain: string,
+  domain: string | null,
   page: BatchPage,
 ): Promise<BatchMetadata[]> {
   const { rows } = await executor.query<BatchMetadata>(
     `SELECT ${batchColumns} FROM tallyman.command_bus_batch b
-     WHERE b.domain = $1 AND ($2::text IS NULL OR b.status = $2)
+     WHERE ($1::text IS NULL OR b.domain = $1) AND ($2::text IS NULL OR b.status = $2)
        AND ($5::uuid IS NULL OR (b.created_at, b.batch_id) <
             (SELECT c.created_at, c.batch_id FROM tallyman.command_bus_batch c WHERE c.batch_id = $5))
      ORDER BY b.created_at DESC, b.batch_id DESC LIMIT $3 OFFSET $4`,
@@ -139,6 +139,17 @@ export async function checkCompletion(
     [batchId],
   );
   return rows[0] ?? { completedBatches: [] };
+}
+
+/** How many commands of a batch nobody has begun: those that wait, and those in troubleshooting. */
+export async function countCancelable(executor: Executor, batchId: string): Promise<number> {
+  const { rows } = await executor.query<{ count: number }>(
+    `SELECT (coalesce(sum(cardinality(q.command_rows)), 0) + (SELECT coalesce(sum(b.in_troubleshooting_count), 0)
+       FROM tallyman.command_bus_batch b WHERE b.batch_id = $1))::integer AS count
+     FROM tallyman.command_bus_queue q WHERE q.batch_id = $1`,
+    [batchId],
+  );
+  return rows[0]?.count ?? 0;
 }
 
 /** Marks a batch as cancelled and sealed; false when it is not there or has ended. */

@@ -1,5 +1,8 @@
-import type { Executor } from "../../database/index.ts";
+import type { Executor, Transaction } from "../../database/index.ts";
 import type { CommandMetadata, CommandStatus } from "../command.ts";
+
+/** How far a command's row may be from the first one of its block. */
+const blockSpanMax = 20_000;
 
 /** The command's state: the table does not tell waiting commands and held ones apart, the leases do. */
 export const commandStatus = `CASE WHEN c.status = 'PENDING' AND EXISTS (
@@ -22,6 +25,44 @@ export async function selectCommand(
     [domain, commandId],
   );
   return rows[0] ?? null;
+}
+
+/** Commands of a domain by descending id. */
+export async function selectCommands(
+  executor: Executor,
+  domain: string,
+  page: { readonly limit: number; readonly cursor: string | null },
+): Promise<CommandMetadata[]> {
+  const { rows } = await executor.query<CommandMetadata>(
+    `SELECT ${commandColumns} FROM tallyman.command_bus_command c
+     WHERE c.domain = $1 AND ($3::uuid IS NULL OR c.command_id < $3) ORDER BY c.command_id DESC LIMIT $2`,
+    [domain, page.limit, page.cursor],
+  );
+  return rows;
+}
+
+/** Takes a command out of the queue; its row's id, or undefined when it does not wait there. */
+export async function unqueueCommand(
+  tx: Transaction,
+  domain: string,
+  commandId: string,
+): Promise<number | undefined> {
+  const { rows } = await tx.query<{ firstId: number; id: number }>(
+    `SELECT q.first_id AS "firstId", c.id FROM tallyman.command_bus_command c
+     JOIN tallyman.command_bus_queue q ON q.first_id BETWEEN c.id - ${blockSpanMax} AND c.id AND c.id = ANY (q.command_rows)
+     WHERE c.domain = $1 AND c.command_id = $2 FOR UPDATE OF q`,
+    [domain, commandId],
+  );
+  const [found] = rows;
+  if (!found) return undefined;
+  await tx.query(
+    `WITH emptied AS (
+       DELETE FROM tallyman.command_bus_queue WHERE first_id = $1 AND command_rows = ARRAY[$2::bigint])
+     UPDATE tallyman.command_bus_queue SET command_rows = array_remove(command_rows, $2::bigint)
+     WHERE first_id = $1 AND command_rows <> ARRAY[$2::bigint]`,
+    [found.firstId, found.id],
+  );
+  return found.id;
 }
 
 /** A page of a batch's commands. */

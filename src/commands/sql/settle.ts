@@ -40,8 +40,8 @@ export interface Settled {
 
 /** Where commands are settled from. */
 export interface SettleOptions {
-  /** The state that they must still be in: held by a worker, or in the troubleshooting queue. */
-  readonly from: "IN_PROGRESS" | "IN_TROUBLESHOOTING_QUEUE";
+  /** The state that they must still be in: taken from the queue, held by a worker, or in the troubleshooting queue. */
+  readonly from: "PENDING" | "IN_PROGRESS" | "IN_TROUBLESHOOTING_QUEUE";
   /** Added to every audit row. */
   readonly details?: Readonly<Record<string, unknown>>;
 }

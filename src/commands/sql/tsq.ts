@@ -7,6 +7,7 @@ export interface TsqFilterRow {
   readonly domain: string | null;
   readonly commandType: string | null;
   readonly errorSignature: string | null;
+  readonly batchId: string | null;
 }
 
 /** Commands of one domain, type and kind of error. */
@@ -22,10 +23,11 @@ export interface TsqGroup {
 }
 
 const matches = `c.troubleshooting_at IS NOT NULL AND ($1::text IS NULL OR c.domain = $1)
-  AND ($2::text IS NULL OR c.command_type = $2) AND ($3::text IS NULL OR c.error_signature = $3)`;
+  AND ($2::text IS NULL OR c.command_type = $2) AND ($3::text IS NULL OR c.error_signature = $3)
+  AND ($4::uuid IS NULL OR c.batch_id = $4)`;
 
-function values({ domain, commandType, errorSignature }: TsqFilterRow): (string | null)[] {
-  return [domain, commandType, errorSignature];
+function values({ domain, commandType, errorSignature, batchId }: TsqFilterRow): (string | null)[] {
+  return [domain, commandType, errorSignature, batchId];
 }
 
 /** A page of matching commands, oldest first. */
@@ -37,8 +39,8 @@ export async function selectTroubled(
   const { rows } = await executor.query<CommandMetadata>(
     `SELECT ${commandColumns} FROM tallyman.command_bus_command c
      WHERE ${matches} AND c.id > coalesce((SELECT max(l.id) FROM tallyman.command_bus_command l
-       WHERE l.command_id = $5 AND ($1::text IS NULL OR l.domain = $1)), 0)
-     ORDER BY c.id LIMIT $4`,
+       WHERE l.command_id = $6 AND ($1::text IS NULL OR l.domain = $1)), 0)
+     ORDER BY c.id LIMIT $5`,
     [...values(filter), page.limit, page.cursor],
   );
   return rows;
@@ -84,7 +86,7 @@ export async function lockTroubled(
 ): Promise<LockedRow[]> {
   const { rows } = await tx.query<LockedRow>(
     `SELECT ${lockedColumns} FROM tallyman.command_bus_command c
-     WHERE ${matches} AND c.id > $4 ORDER BY c.id LIMIT $5 FOR UPDATE OF c`,
+     WHERE ${matches} AND c.id > $5 ORDER BY c.id LIMIT $6 FOR UPDATE OF c`,
     [...values(filter), after, limit],
   );
   return rows;

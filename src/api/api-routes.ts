@@ -1,0 +1,22 @@
+import type { ContractOf } from "./route.ts";
+import { batchRoutes } from "./routes/batches.ts";
+import { commandRoutes } from "./routes/commands.ts";
+import { domainRoutes } from "./routes/domains.ts";
+import { operatorRoutes } from "./routes/operators.ts";
+import { overviewRoutes } from "./routes/overview.ts";
+import { schedulerRoutes } from "./routes/scheduler.ts";
+import { troubleshootingRoutes } from "./routes/troubleshooting.ts";
+
+/** Every route, by method and path. */
+export const apiRoutes = {
+  ...overviewRoutes,
+  ...commandRoutes,
+  ...batchRoutes,
+  ...troubleshootingRoutes,
+  ...domainRoutes,
+  ...schedulerRoutes,
+  ...operatorRoutes,
+};
+
+/** What each route takes and gives. */
+export type Api = ContractOf<typeof apiRoutes>;

@@ -1,0 +1,121 @@
+import { ServiceControl, type Tallyman } from "../app/index.ts";
+import { isTallymanError } from "../errors/index.ts";
+
+/** Something that a person should look at, the most urgent first. */
+export interface Attention {
+  readonly severity: "error" | "warning";
+  readonly text: string;
+  /** The dashboard's screen about it. */
+  readonly link: string;
+}
+
+/** The whole system in figures, and what in them needs a person. */
+export async function readOverview(tallyman: Tallyman) {
+  const figures = await readFigures(tallyman);
+  return { ...figures, attention: attentionTo(figures) };
+}
+
+async function readFigures(tallyman: Tallyman) {
+  const [domains, batches, groups, managers, leader, workers, segments, jobs] = await Promise.all([
+    tallyman.commands.domains(),
+    tallyman.commands.countBatches(),
+    tallyman.topics.listGroups(),
+    new ServiceControl(tallyman.database).list(),
+    leaderOf(tallyman),
+    tallyman.scheduler.fleet.listWorkers(),
+    tallyman.scheduler.fleet.segmentMap(),
+    tallyman.scheduler.jobs.health(),
+  ]);
+  const total = (pick: (domain: (typeof domains)[number]) => number) =>
+    domains.reduce((sum, domain) => sum + pick(domain), 0);
+  const services = managers.flatMap(({ services: each, isLost }) =>
+    each.map((service) => ({ ...service, isLost })),
+  );
+  return {
+    commands: {
+      ready: total(({ ready }) => ready),
+      waiting: total(({ waiting }) => waiting),
+      inProgress: total(({ inProgress }) => inProgress),
+      inTroubleshooting: total(({ inTroubleshooting }) => inTroubleshooting),
+      completedPerSecond: total(({ completedPerSecond }) => completedPerSecond),
+      failedPerSecond: total(({ failedPerSecond }) => failedPerSecond),
+      pausedDomains: domains.filter(({ isPaused }) => isPaused).map(({ domain }) => domain),
+    },
+    batches,
+    pipeline: {
+      servicesRunning: services.filter(({ state, isLost }) => state === "RUNNING" && !isLost).length,
+      servicesFailed: services.filter(({ state, isLost }) => state === "ERROR" || isLost).length,
+      lag: groups.reduce((sum, { messages }) => sum + messages, 0),
+    },
+    scheduler: {
+      leader,
+      workersOnline: workers.filter(({ status }) => status === "ONLINE").length,
+      workersUnhealthy: workers.filter(({ status }) => status === "UNHEALTHY").length,
+      segmentsOwned: segments.filter(({ workerId }) => workerId !== null).length,
+      segmentCount: segments.length,
+      jobsParked: jobs.parked,
+      overdueMs: jobs.overdueMs,
+    },
+  };
+}
+
+type Figures = Awaited<ReturnType<typeof readFigures>>;
+
+async function leaderOf({ scheduler }: Tallyman) {
+  try {
+    const { coordinatorId, epoch, electedAt } = await scheduler.coordinators.leader();
+    return { coordinatorId, epoch, electedAt };
+  } catch (error) {
+    if (isTallymanError(error, "SCHEDULER_NO_LEADER")) return null;
+    throw error;
+  }
+}
+
+/** Fires that are later than this are a matter for a person. */
+const overdueMsMax = 60_000;
+
+function attentionTo({ commands, batches, pipeline, scheduler }: Figures): Attention[] {
+  const { leader, workersOnline, workersUnhealthy, segmentsOwned, segmentCount, jobsParked, overdueMs } =
+    scheduler;
+  const checks: [boolean, Attention["severity"], string, string][] = [
+    [
+      pipeline.servicesFailed > 0,
+      "error",
+      `${count(pipeline.servicesFailed, "service")} failed or lost`,
+      "/pipeline",
+    ],
+    [leader === null && workersOnline > 0, "error", "No coordinator leads", "/fleet"],
+    [
+      workersOnline > 0 && segmentsOwned < segmentCount,
+      "error",
+      `${count(segmentCount - segmentsOwned, "segment")} without an owner`,
+      "/fleet",
+    ],
+    [
+      commands.inTroubleshooting > 0,
+      "warning",
+      `${count(commands.inTroubleshooting, "command")} in troubleshooting`,
+      "/troubleshooting",
+    ],
+    [
+      batches.blocked > 0,
+      "warning",
+      `${count(batches.blocked, "batch", "batches")} blocked by troubleshooting`,
+      "/batches",
+    ],
+    [workersUnhealthy > 0, "warning", `${count(workersUnhealthy, "scheduler worker")} unhealthy`, "/fleet"],
+    [jobsParked > 0, "warning", `${count(jobsParked, "job")} parked after a failed fire`, "/fleet"],
+    [(overdueMs ?? 0) > overdueMsMax, "warning", "Jobs are fired late", "/fleet"],
+    [
+      commands.pausedDomains.length > 0,
+      "warning",
+      `Paused: ${commands.pausedDomains.join(", ")}`,
+      "/batches",
+    ],
+  ];
+  return checks.filter(([holds]) => holds).map(([, severity, text, link]) => ({ severity, text, link }));
+}
+
+function count(number: number, noun: string, plural = `${noun}s`): string {
+  return `${number.toLocaleString("en")} ${number === 1 ? noun : plural}`;
+}

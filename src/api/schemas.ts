@@ -1,0 +1,62 @@
+import { type Static, type TSchema, Type } from "typebox";
+import { idPatternText } from "../scheduler/index.ts";
+import { closed } from "./route.ts";
+
+/** A moment as ISO 8601 text. */
+export const Timestamp = Type.String({ format: "date-time" });
+
+/** A moment, or null. */
+export const MaybeTimestamp = Type.Unsafe<string | null>({ type: ["string", "null"], format: "date-time" });
+
+/** A text, or null. */
+export const MaybeText = Type.Unsafe<string | null>({ type: ["string", "null"] });
+
+/** A whole number, or null. */
+export const MaybeInteger = Type.Unsafe<number | null>({ type: ["integer", "null"] });
+
+/** One of these texts. */
+export function oneOf<const Texts extends readonly string[]>(texts: Texts) {
+  return Type.Unsafe<Texts[number]>({ type: "string", enum: texts });
+}
+
+/** The id of a worker or coordinator. */
+export const Id = Type.String({ pattern: idPatternText, maxLength: 200 });
+
+/** A UUID. */
+export const Uuid = Type.String({ format: "uuid" });
+
+/** The name of a domain, command type, topic, group, job, … */
+export const Name = Type.String({ minLength: 1, maxLength: 255 });
+
+/** Why somebody acts, for the audit. */
+export const Reason = Type.Optional(Type.String({ maxLength: 1_000 }));
+
+/** How many items of a page. */
+export const Limit = Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000, default: 100 }));
+
+/** Where the next page begins, as the page before said. */
+export const Cursor = Type.Optional(Type.String({ minLength: 1, maxLength: 400 }));
+
+/** A page of a list: ask again with `nextCursor` until that is null. */
+export function page<Item extends TSchema>(item: Item) {
+  return Type.Object({ items: Type.Array(item), nextCursor: MaybeText }, closed);
+}
+
+/** Items as a {@link page}, when as many were asked for as `limit` says. */
+export function toPage<Item>(
+  items: readonly Item[],
+  limit: number,
+  cursorOf: (item: Item) => string,
+): { items: readonly Item[]; nextCursor: string | null } {
+  const last = items.at(-1);
+  return { items, nextCursor: last !== undefined && items.length >= limit ? cursorOf(last) : null };
+}
+
+/** Default of {@link Limit}. */
+export const limitDefault = 100;
+
+/** How much an action changed. */
+export const Changed = Type.Object({ changed: Type.Integer() }, closed);
+
+/** The type of {@link Changed}. */
+export type ChangedData = Static<typeof Changed>;

@@ -1,0 +1,139 @@
+import type { Api } from "../api/api-routes.ts";
+import { ApiError } from "./api-error.ts";
+
+/** A method and a path of the API. */
+export type RouteKey = keyof Api & string;
+
+type Given<Name extends string, Part> = keyof Part extends never
+  ? { readonly [K in Name]?: Part }
+  : object extends Part
+    ? { readonly [K in Name]?: Part }
+    : { readonly [K in Name]: Part };
+
+/** What a route takes: required parts are required. */
+export type ApiRequest<Key extends RouteKey> = Given<"params", Api[Key]["params"]> &
+  Given<"query", Api[Key]["query"]> &
+  Given<"body", Api[Key]["body"]> & {
+    /** Makes a creating call safe to repeat. */
+    readonly idempotencyKey?: string;
+    readonly signal?: AbortSignal;
+  };
+
+/** Calls routes of the API, wherever they run. */
+export interface Caller {
+  call<Key extends RouteKey>(
+    key: Key,
+    ...request: object extends ApiRequest<Key> ? [ApiRequest<Key>?] : [ApiRequest<Key>]
+  ): Promise<Api[Key]["data"]>;
+}
+
+/** Where the server is, and who asks. */
+export interface TallymanClientOptions {
+  /** Such as http://127.0.0.1:8082; empty for the page's own server. */
+  readonly url?: string;
+  readonly token?: string;
+  /** Longest time for one call. Default 30 s. */
+  readonly timeoutMs?: number;
+  readonly fetch?: typeof fetch;
+}
+
+interface AnyRequest {
+  readonly params?: object;
+  readonly query?: object;
+  readonly body?: unknown;
+  readonly idempotencyKey?: string;
+  readonly signal?: AbortSignal;
+}
+
+interface Envelope {
+  readonly success: boolean;
+  readonly data?: unknown;
+  readonly error?: {
+    readonly code: string;
+    readonly message: string;
+    readonly details: Record<string, unknown>;
+  };
+}
+
+const timeoutMsDefault = 30_000;
+
+/** Calls the API over HTTP. Holds no connection: nothing to close. */
+export class TallymanClient implements Caller {
+  readonly #url: string;
+  readonly #token: string | undefined;
+  readonly #timeoutMs: number;
+  readonly #fetch: typeof fetch;
+
+  constructor(options: TallymanClientOptions = {}) {
+    this.#url = (options.url ?? "").replace(/\/$/, "");
+    this.#token = options.token;
+    this.#timeoutMs = options.timeoutMs ?? timeoutMsDefault;
+    this.#fetch = options.fetch ?? globalThis.fetch.bind(globalThis);
+  }
+
+  /**
+   * Calls one route and returns the data of its answer.
+   *
+   * @throws ApiError with the code that the server gave; SERVER_UNREACHABLE when there was no answer
+   */
+  async call<Key extends RouteKey>(
+    key: Key,
+    ...[request = {} as ApiRequest<Key>]: object extends ApiRequest<Key>
+      ? [ApiRequest<Key>?]
+      : [ApiRequest<Key>]
+  ): Promise<Api[Key]["data"]> {
+    const response = await this.#send(key, request as AnyRequest);
+    const envelope = (await response.json().catch(() => undefined)) as Envelope | undefined;
+    if (response.ok && envelope?.success) return envelope.data as Api[Key]["data"];
+    const error = envelope?.error ?? { code: "INTERNAL", message: `The server answered ${response.status}.` };
+    throw new ApiError(response.status, error);
+  }
+
+  async #send(key: string, request: AnyRequest): Promise<Response> {
+    const [method = "GET", path = "/"] = key.split(" ");
+    const { body, signal } = request;
+    const timeout = AbortSignal.timeout(this.#timeoutMs);
+    const isNdjson = key.endsWith("/import");
+    try {
+      return await this.#fetch(`${this.#url}${pathOf(path, request)}`, {
+        method,
+        headers: this.#headers(request, method === "GET" ? undefined : isNdjson),
+        signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
+        ...(method !== "GET" &&
+          method !== "DELETE" && { body: isNdjson ? ndjson(body as object[]) : JSON.stringify(body ?? {}) }),
+      });
+    } catch (cause) {
+      if (signal?.aborted) throw cause;
+      const message = `No answer from ${this.#url || "the server"}: ${reasonOf(cause)}.`;
+      throw new ApiError(0, { code: "SERVER_UNREACHABLE", message }, { cause });
+    }
+  }
+
+  #headers({ idempotencyKey }: AnyRequest, isNdjson: boolean | undefined): Record<string, string> {
+    return {
+      ...(this.#token !== undefined && { authorization: `Bearer ${this.#token}` }),
+      ...(idempotencyKey !== undefined && { "idempotency-key": idempotencyKey }),
+      ...(isNdjson !== undefined && {
+        "content-type": isNdjson ? "application/x-ndjson" : "application/json",
+      }),
+    };
+  }
+}
+
+function pathOf(path: string, { params = {}, query = {} }: AnyRequest): string {
+  const filled = path.replace(/:(\w+)/g, (_match, name: string) =>
+    encodeURIComponent(String((params as Record<string, unknown>)[name])),
+  );
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) if (value !== undefined) search.set(name, String(value));
+  return search.size === 0 ? filled : `${filled}?${search}`;
+}
+
+function ndjson(values: readonly object[]): string {
+  return values.map((value) => JSON.stringify(value)).join("\n");
+}
+
+function reasonOf(cause: unknown): string {
+  const { message, cause: inner } = cause as Error;
+  return inner instanceof Error && inner.message !== "" ? inner.message : message;
+}

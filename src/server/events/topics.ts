@@ -1,0 +1,63 @@
+import { apiRoutes, type Route, type RouteContext, type RouteRequest } from "../../api/index.ts";
+import type { Caller } from "../../operators/index.ts";
+
+/** Something that can be watched: the answer of a route, looked at again and again. */
+interface EventTopic {
+  readonly route: keyof typeof apiRoutes;
+  readonly intervalMs: number;
+  /** What to ask for; the topic's argument is what follows its colon. */
+  request?(argument: string): Partial<Pick<RouteRequest, "params" | "query">>;
+}
+
+/** Progress of one batch comes at most four times per second. */
+const progressMs = 250;
+const usualMs = 1_000;
+
+const topics: Readonly<Record<string, EventTopic>> = {
+  overview: { route: "GET /api/overview", intervalMs: usualMs },
+  batches: { route: "GET /api/batches", intervalMs: usualMs, request: () => ({ query: { limit: 50 } }) },
+  batch: {
+    route: "GET /api/batches/:batchId",
+    intervalMs: progressMs,
+    request: (batchId) => ({ params: { batchId } }),
+  },
+  tsq: { route: "GET /api/tsq/groups", intervalMs: usualMs },
+  leader: { route: "GET /api/coordinators", intervalMs: usualMs },
+  workers: {
+    route: "GET /api/scheduler-workers",
+    intervalMs: usualMs,
+    request: () => ({ query: { all: true } }),
+  },
+  segments: { route: "GET /api/segments", intervalMs: usualMs },
+};
+
+/** The names that can be asked for. */
+export const topicNames: readonly string[] = Object.keys(topics);
+
+const namePattern = /^([a-z]+)(?::([\w.-]{1,200}))?$/;
+
+/** A watched thing: how often to look, and how. */
+export interface Watchable {
+  readonly intervalMs: number;
+  read(): Promise<unknown>;
+}
+
+/** Events show no payloads, so everybody who may watch gets the same. */
+const watcher: Caller = {
+  actor: "events",
+  role: "read",
+  canViewPayloads: false,
+  tokenId: null,
+  isSession: false,
+};
+
+/** What `overview` or `batch:<id>` stands for; undefined for a name that is none. */
+export function watchableOf(name: string, context: RouteContext): Watchable | undefined {
+  const [, kind = "", argument] = namePattern.exec(name) ?? [];
+  const topic = Object.hasOwn(topics, kind) ? topics[kind] : undefined;
+  if (!topic || (topic.request?.length ?? 0) > 0 !== (argument !== undefined)) return undefined;
+  const { params = {}, query = {} } = topic.request?.(argument ?? "") ?? {};
+  const request = { params, query, body: {}, caller: watcher, requestId: "events", headers: {} };
+  const route: Route = apiRoutes[topic.route];
+  return { intervalMs: topic.intervalMs, read: () => route.run(context, request) };
+}
