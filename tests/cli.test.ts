@@ -1,10 +1,12 @@
+import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { type Child, setup, startChild } from "../src/testing/index.ts";
+import { Child, setup, startChild } from "../src/testing/index.ts";
 
 const main = new URL("../src/cli/main.ts", import.meta.url);
+const root = new URL("..", import.meta.url);
 
 interface Run {
   readonly code: number | null;
@@ -26,18 +28,33 @@ async function tallyman(
   return { code, output: child.lines.join("\n"), errors: child.errorOutput };
 }
 
+/** Starts the demo as `npm run demo` does, whose loader and script are found from the repository's root alone. */
+function startDemoFromRoot(args: readonly string[], folder: string): Child {
+  const place = { HOME: folder, TALLYMAN_EMBEDDED_FOLDER: join(folder, "postgres") };
+  return new Child(
+    spawn(process.execPath, ["--import", "tsx", "src/cli/main.ts", "demo", ...args], {
+      cwd: root,
+      env: { ...process.env, DATABASE_URL: "", ...place },
+      stdio: ["ignore", "pipe", "pipe"],
+    }),
+  );
+}
+
 describe("tallyman", () => {
-  it("demo --json: database up, migrated, doctor green, one JSON document, and nothing left running", async () => {
+  it("demo --json as the README has it: all parts succeed, one JSON document, and nothing left running", async () => {
     await using t = await setup();
-    const cwd = await t.temporaryFolder();
-    const { code, output } = await tallyman(["demo", "--json"], cwd);
-    expect(code).toBe(0);
-    expect(JSON.parse(output)).toMatchObject({
+    const folder = await t.temporaryFolder();
+    await using demo = startDemoFromRoot(["--json"], folder);
+    expect(await demo.exit, demo.errorOutput).toEqual({ code: 0, signal: null });
+    expect(JSON.parse(demo.lines.join("\n"))).toMatchObject({
       success: true,
+      commands: { total: 5_000, completed: 5_000 },
+      pipeline: { ticksProduced: 2_000, ticksIndexed: 2_000, duplicates: 0, gapsOpen: 0 },
       scheduler: { segmentsOwned: 100, firesExpected: 600, firesDone: 600 },
       doctor: { healthy: true },
     });
-    expect(existsSync(join(cwd, ".tallyman", "postgres", "data", "postmaster.pid"))).toBe(false);
+    expect(existsSync(join(folder, "postgres", "data", "PG_VERSION"))).toBe(true);
+    expect(existsSync(join(folder, "postgres", "data", "postmaster.pid"))).toBe(false);
   }, 240_000);
 
   it("a demo that is killed takes its processes with it, and the last of them stops the server", async () => {

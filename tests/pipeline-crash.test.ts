@@ -9,6 +9,7 @@ import {
   startChild,
   type TestContext,
 } from "../src/testing/index.ts";
+import { randomFrom } from "./helpers/chaos.ts";
 import { createSeen, openPipeline, runId } from "./kit/pipeline.ts";
 
 /** The full size is CRASH_KILLS=100; the default is what CI can spare. */
@@ -31,15 +32,6 @@ const indexerCrashPoints = [
   "topics.before-ack",
 ];
 const producerCrashPoints = ["storage.temporary-synced", "storage.linked", "topics.after-send"];
-
-/** A small generator of repeatable numbers in [0, 1). */
-function randomFrom(start: number): () => number {
-  let state = start;
-  return () => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return state / 2 ** 32;
-  };
-}
 
 /** A process that is started again, whoever kills it, until it ends by itself or is stopped. */
 class Phoenix {

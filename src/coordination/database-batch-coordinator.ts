@@ -6,13 +6,11 @@ import type {
   BatchCoordinator,
   BatchCoordinatorReady,
   ClaimResult,
-  ExpectedRange,
   WriteOptions,
 } from "./batch-coordinator.ts";
-import { CoordinatorMetrics } from "./coordinator-metrics.ts";
-import { DatabaseCapability } from "./database-capability.ts";
+import { DatabaseGapMap } from "./database-gap-map.ts";
 import { BatchAlreadyClaimedError, ClaimLostError } from "./errors.ts";
-import { partsAround } from "./split-gap.ts";
+import { refuseBadBatch } from "./refuse-bad-batch.ts";
 import { type BatchToClaim, claimBatches, type GrantedClaim } from "./sql/claim-batches.ts";
 import {
   advanceClaims,
@@ -29,18 +27,7 @@ import {
   retryFailed,
   takeOverExpired,
 } from "./sql/claims.ts";
-import {
-  cutGap,
-  type GapInfo,
-  insertManualGap,
-  isGapOlderThan,
-  listGaps,
-  lockGaps,
-  oldestPendingGap,
-  setGapPermanent,
-} from "./sql/gaps.ts";
 import { type KnownFile, lastKnownTick, registerFiles, unclaimedFiles } from "./sql/manifest.ts";
-import { type ReconciledGaps, reconcileGapRows, summariseFiles } from "./sql/reconcile-gaps.ts";
 import { claimsByInstance } from "./sql/tick-account.ts";
 
 /** Settings of a coordinator. */
@@ -52,12 +39,6 @@ export interface BatchCoordinatorOptions {
   /** Window of the latency percentiles. Default 5 s. */
   readonly metricsWindowSeconds: number;
 }
-
-/** Folding files away pays off from here on; below, reading them again is cheaper than marking them. */
-const summariseFilesMin = 1_000;
-const summariseFilesMax = 10_000;
-const filenameCharactersMax = 1_000;
-const listGapsDefault = 1_000;
 
 /** Opens the ledger and the gap map of runs in this database; name the indexer class next. */
 export function createBatchCoordinator(
@@ -71,18 +52,17 @@ export function createBatchCoordinator(
  * Both halves of the coordinator in one object, so that an operation called too early, which does not
  * compile, fails with a clear error from JavaScript.
  */
-class DatabaseBatchCoordinator extends DatabaseCapability implements BatchCoordinator, BatchCoordinatorReady {
+class DatabaseBatchCoordinator extends DatabaseGapMap implements BatchCoordinator, BatchCoordinatorReady {
   readonly #options: Readonly<BatchCoordinatorOptions>;
-  readonly #metrics: CoordinatorMetrics;
   /** Claim versions of the files that this instance holds. */
   readonly #held = new Map<string, number>();
   #indexerClass: string | undefined;
 
   constructor(database: Database, options: GivenOptions<BatchCoordinatorOptions>) {
-    super(database);
     const defaults = { leaseMs: 60_000, instanceId: randomUUID(), metricsWindowSeconds: 5 };
-    this.#options = resolveOptions<BatchCoordinatorOptions>(defaults, options);
-    this.#metrics = new CoordinatorMetrics(this.errors, this.#options.metricsWindowSeconds);
+    const resolved = resolveOptions<BatchCoordinatorOptions>(defaults, options);
+    super(database, resolved.metricsWindowSeconds);
+    this.#options = resolved;
   }
 
   setIndexerClass(indexerClass: string): BatchCoordinatorReady {
@@ -96,7 +76,7 @@ class DatabaseBatchCoordinator extends DatabaseCapability implements BatchCoordi
     return this;
   }
 
-  get indexerClass(): string {
+  override get indexerClass(): string {
     if (this.#indexerClass !== undefined) return this.#indexerClass;
     throw new TallymanError("INVALID_STATE", "No indexer class is set: call setIndexerClass() first.");
   }
@@ -107,10 +87,6 @@ class DatabaseBatchCoordinator extends DatabaseCapability implements BatchCoordi
 
   get leaseMs(): number {
     return this.#options.leaseMs;
-  }
-
-  override getMetrics(): Readonly<Record<string, number>> {
-    return { ...super.getMetrics(), ...this.#metrics.values };
   }
 
   async tryClaim(batchFilename: string, tickStart: number, tickEnd: number, options: WriteOptions = {}) {
@@ -128,20 +104,20 @@ class DatabaseBatchCoordinator extends DatabaseCapability implements BatchCoordi
     for (const batch of batches) refuseBadBatch(batch);
     if (batches.length === 0) return { granted: [], refused: [] };
     const details = `Batches: ${batches.length} from ${batches[0]?.filename}`;
-    const result = await this.#metrics.claim.run(details, () =>
+    const result = await this.metrics.claim.run(details, () =>
       this.write((executor) => claimBatches(executor, claimant, batches), tx),
     );
-    this.#metrics.claimed(result.granted.length + result.refused.length, result.granted.length);
+    this.metrics.claimed(result.granted.length + result.refused.length, result.granted.length);
     this.#hold(result.granted);
     return result;
   }
 
   async takeOverExpired(limit: number) {
     const claimant = this.#claimant;
-    const taken = await this.#metrics.claim.run("Expired claims", () =>
+    const taken = await this.metrics.claim.run("Expired claims", () =>
       this.write((executor) => takeOverExpired(executor, claimant, limit, [...this.#held.keys()])),
     );
-    this.#metrics.claimed(taken.length, taken.length);
+    this.metrics.claimed(taken.length, taken.length);
     this.#hold(taken);
     return taken;
   }
@@ -179,14 +155,14 @@ class DatabaseBatchCoordinator extends DatabaseCapability implements BatchCoordi
   }
 
   async markCompleted(batchFilename: string, { tx }: WriteOptions = {}): Promise<void> {
-    await this.#metrics.complete.run(`Batch: ${batchFilename}`, () =>
+    await this.metrics.complete.run(`Batch: ${batchFilename}`, () =>
       this.#end(batchFilename, "completed", null, tx),
     );
   }
 
   async markCompletedMany(batchFilenames: readonly string[], { tx }: WriteOptions = {}): Promise<void> {
     const held = this.#heldClaims(batchFilenames);
-    const ended = await this.#metrics.complete.run(`Batches: ${batchFilenames.length}`, () =>
+    const ended = await this.metrics.complete.run(`Batches: ${batchFilenames.length}`, () =>
       this.write((executor) => endClaims(executor, this.indexerClass, "completed", held), tx),
     );
     this.settleClaims(ended);
@@ -196,7 +172,7 @@ class DatabaseBatchCoordinator extends DatabaseCapability implements BatchCoordi
   }
 
   async markFailed(batchFilename: string, error: string, { tx }: WriteOptions = {}): Promise<void> {
-    await this.#metrics.fail.run(`Batch: ${batchFilename}`, () =>
+    await this.metrics.fail.run(`Batch: ${batchFilename}`, () =>
       this.#end(batchFilename, "failed", error, tx),
     );
   }
@@ -216,7 +192,7 @@ class DatabaseBatchCoordinator extends DatabaseCapability implements BatchCoordi
   }
 
   settleClaims(batchFilenames: readonly string[]): void {
-    this.#metrics.batchesCompleted.increment(batchFilenames.length);
+    this.metrics.batchesCompleted.increment(batchFilenames.length);
     this.#forget(batchFilenames);
   }
 
@@ -229,7 +205,7 @@ class DatabaseBatchCoordinator extends DatabaseCapability implements BatchCoordi
   }
 
   async getMaxCompletedTickEnd(): Promise<number> {
-    return this.#metrics.maxTickEnd.run("", () =>
+    return this.metrics.maxTickEnd.run("", () =>
       this.read((executor) => maxCompletedTickEnd(executor, this.indexerClass), -1),
     );
   }
@@ -247,81 +223,9 @@ class DatabaseBatchCoordinator extends DatabaseCapability implements BatchCoordi
     return this.read(lastKnownTick, -1);
   }
 
-  async reconcileGaps(expected: ExpectedRange): Promise<ReconciledGaps> {
-    const { samplingInterval, start = 0, declaredEnd } = expected;
-    refuseBadInterval(samplingInterval);
-    const result = await this.transaction(async (tx, schema) => {
-      await lockGaps(tx, schema);
-      const reconciled = await reconcileGapRows(tx, this.indexerClass, {
-        samplingInterval,
-        start,
-        declaredEnd: declaredEnd ?? null,
-      });
-      if (reconciled.unsummarised >= summariseFilesMin)
-        await summariseFiles(tx, samplingInterval, summariseFilesMax);
-      return reconciled;
-    });
-    this.#metrics.gapsPending = result.pending;
-    this.#metrics.gapsReleased.increment(result.closed);
-    return result;
-  }
-
-  async recordGap(gapStart: number, gapEnd: number): Promise<void> {
-    refuseBadTicks(gapStart, gapEnd);
-    await this.#metrics.recordGap.run(`Gap: [${gapStart}, ${gapEnd}]`, () =>
-      this.#underGapLock((tx) => insertManualGap(tx, this.indexerClass, gapStart, gapEnd)),
-    );
-  }
-
-  async getOldestPendingGap(): Promise<GapInfo | null> {
-    return this.#metrics.oldestGap.run("", () =>
-      this.read(async (executor) => (await oldestPendingGap(executor, this.indexerClass)) ?? null, null),
-    );
-  }
-
-  async listGaps(limit = listGapsDefault, status?: GapInfo["status"]): Promise<readonly GapInfo[]> {
-    return this.read((executor) => listGaps(executor, this.indexerClass, limit, status), []);
-  }
-
-  async isGapOlderThan(gapStart: number, ageMs: number): Promise<boolean> {
-    return this.read((executor) => isGapOlderThan(executor, this.indexerClass, gapStart, ageMs), false);
-  }
-
-  async splitGap(
-    oldGapStart: number,
-    oldGapEnd: number,
-    foundBatchStart: number,
-    foundBatchEnd: number,
-    samplingInterval: number,
-  ): Promise<void> {
-    refuseBadTicks(oldGapStart, oldGapEnd);
-    refuseBadTicks(foundBatchStart, foundBatchEnd);
-    refuseBadInterval(samplingInterval);
-    const gap = { start: oldGapStart, end: oldGapEnd };
-    const parts = partsAround(gap, { start: foundBatchStart, end: foundBatchEnd }, samplingInterval);
-    const details = `Gap: [${oldGapStart}, ${oldGapEnd}], batch: [${foundBatchStart}, ${foundBatchEnd}]`;
-    const isCut = await this.#metrics.splitGap.run(details, () =>
-      this.#underGapLock((tx) => cutGap(tx, this.indexerClass, gap, parts)),
-    );
-    if (isCut) this.#metrics.gapsReleased.increment();
-  }
-
-  async markGapPermanent(gapStart: number): Promise<boolean> {
-    return this.#metrics.gapPermanent.run(`Gap start: ${gapStart}`, () =>
-      this.#underGapLock((tx) => setGapPermanent(tx, this.indexerClass, gapStart)),
-    );
-  }
-
   get #claimant() {
     const { leaseMs, instanceId } = this.#options;
     return { indexerClass: this.indexerClass, instanceId, leaseMs };
-  }
-
-  #underGapLock<T>(work: (tx: Parameters<typeof lockGaps>[0]) => Promise<T>): Promise<T> {
-    return this.transaction(async (tx, schema) => {
-      await lockGaps(tx, schema);
-      return work(tx);
-    });
   }
 
   #hold(granted: readonly GrantedClaim[]): void {
@@ -352,7 +256,7 @@ class DatabaseBatchCoordinator extends DatabaseCapability implements BatchCoordi
     );
     this.#forget([filename]);
     if (ended.length === 0) return this.#explainLoss(filename, status, tx);
-    this.#metrics[status === "completed" ? "batchesCompleted" : "batchesFailed"].increment();
+    this.metrics[status === "completed" ? "batchesCompleted" : "batchesFailed"].increment();
   }
 
   /** The holder's second word on a file changes nothing; anybody else's is an error. */
@@ -368,33 +272,4 @@ class DatabaseBatchCoordinator extends DatabaseCapability implements BatchCoordi
       : "it was never claimed";
     throw new ClaimLostError(filename, reason);
   }
-}
-
-function refuseBadBatch({ filename, tickStart, tickEnd }: BatchToClaim): void {
-  if (typeof filename !== "string" || filename === "" || filename.length > filenameCharactersMax) {
-    throw new TallymanError(
-      "INVALID_OPTION",
-      `A batch file name has 1 to ${filenameCharactersMax} characters.`,
-    );
-  }
-  refuseBadTicks(tickStart, tickEnd);
-}
-
-function refuseBadTicks(start: number, end: number): void {
-  if (Number.isSafeInteger(start) && Number.isSafeInteger(end) && start >= 0 && end >= start) return;
-  throw new TallymanError(
-    "INVALID_OPTION",
-    `[${start}, ${end}] is not a range of ticks: 0 ≤ start ≤ end, whole numbers.`,
-    {
-      details: { start, end },
-    },
-  );
-}
-
-function refuseBadInterval(samplingInterval: number): void {
-  if (Number.isSafeInteger(samplingInterval) && samplingInterval > 0) return;
-  throw new TallymanError(
-    "INVALID_OPTION",
-    `samplingInterval must be a positive whole number, not ${samplingInterval}.`,
-  );
 }

@@ -7,13 +7,25 @@ import {
   TickDataSchema,
 } from "../../src/contracts/index.ts";
 import { createBatchCoordinator, MetadataWriter } from "../../src/coordination/index.ts";
-import type { BatchIndexer, FlushContext } from "../../src/pipeline/index.ts";
-import { sleep } from "../../src/runtime/index.ts";
+import { BatchIndexer, type ComponentType, type FlushContext } from "../../src/pipeline/index.ts";
+import { type Deferred, sleep } from "../../src/runtime/index.ts";
 import { type BatchFile, FileSystemStorage } from "../../src/storage/index.ts";
 import type { TestContext } from "../../src/testing/index.ts";
 import { PostgresTopics, type TopicReaderOptions } from "../../src/topics/index.ts";
 
 export const runId = "run-1";
+
+/** Options of an indexer that does not let a test wait. */
+export const quick = {
+  runId,
+  pollIntervalMs: 20,
+  metadataPollIntervalMs: 10,
+  sweepIntervalMs: 50,
+  flushTimeoutMs: 20,
+  topicPollTimeoutMs: 50,
+  retryDelayMs: 20,
+};
+
 const waitMs = 20_000;
 const lookMs = 5;
 
@@ -30,6 +42,11 @@ export function tick(number: number): TickData {
 /** Ticks from `start` on, `samplingInterval` apart. */
 export function ticksFrom(start: number, count: number, samplingInterval = 1): TickData[] {
   return Array.from({ length: count }, (_, index) => tick(start + index * samplingInterval));
+}
+
+/** So many whole numbers from `start` on. */
+export function range(start: number, count: number): number[] {
+  return Array.from({ length: count }, (_, index) => start + index);
 }
 
 /** Waits until something holds; fails loudly when it never does. */
@@ -118,14 +135,32 @@ export async function lagOf(topics: PostgresTopics, group: string): Promise<numb
   return groups.find((info) => info.group === group)?.messages ?? 0;
 }
 
-/** A table without any key, in which a tick written twice shows; made by the first who writes. */
-export async function recordTicks(ticks: readonly TickData[], { tx }: FlushContext): Promise<void> {
-  await tx.query("INSERT INTO sim.seen SELECT unnest($1::bigint[])", [
-    ticks.map(({ tickNumber }) => tickNumber),
-  ]);
+/** Writes ticks to `sim.seen`; a test may make it refuse some, or hold it inside a flush. */
+export class Recorder extends BatchIndexer {
+  /** The sizes of its inserts. */
+  readonly flushes: number[] = [];
+  /** Sees the ticks of a flush before it commits; what it throws makes the flush fail. */
+  refuse: ((ticks: readonly TickData[]) => void) | undefined;
+  /** Stops it inside a flush until this is resolved. */
+  hold: Deferred<void> | undefined;
+  isHeld = false;
+
+  protected override getRequiredComponents() {
+    return new Set<ComponentType>(["METADATA", "COORDINATION", "BUFFERING"]);
+  }
+
+  protected override async flushTicks(ticks: readonly TickData[], { tx }: FlushContext) {
+    const numbers = ticks.map(({ tickNumber }) => tickNumber);
+    await tx.query("INSERT INTO sim.seen SELECT unnest($1::bigint[])", [numbers]);
+    this.refuse?.(ticks);
+    this.flushes.push(ticks.length);
+    if (!this.hold) return;
+    this.isHeld = true;
+    await this.hold.promise;
+  }
 }
 
-/** Makes the table of {@link recordTicks}. */
+/** Makes the table of a {@link Recorder}: without any key, so that a tick written twice shows. */
 export async function createSeen(t: TestContext): Promise<void> {
   await t.database.forRun("sim_run_1").query("CREATE TABLE IF NOT EXISTS sim.seen (tick bigint NOT NULL)");
 }

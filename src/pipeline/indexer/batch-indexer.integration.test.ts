@@ -4,33 +4,18 @@ import {
   lagOf,
   ledger,
   openPipeline,
-  recordTicks,
-  runId,
+  quick,
+  Recorder,
+  range,
   seenTicks,
   started,
   until,
 } from "../../../tests/kit/pipeline.ts";
-import type { TickData } from "../../contracts/index.ts";
-import { setup } from "../../testing/index.ts";
-import { BatchIndexer, type ComponentType, DummyIndexer, type FlushContext } from "../index.ts";
+import { setup, type TestContext } from "../../testing/index.ts";
+import { type ComponentType, DummyIndexer } from "../index.ts";
 
-const quick = { runId, pollIntervalMs: 20, metadataPollIntervalMs: 10, sweepIntervalMs: 60_000 };
-
-/** Writes ticks down and remembers the sizes of its inserts. */
-class Recorder extends BatchIndexer {
-  readonly flushes: number[] = [];
-
-  protected override getRequiredComponents() {
-    return new Set<ComponentType>(["METADATA", "COORDINATION", "BUFFERING"]);
-  }
-
-  protected override async flushTicks(ticks: readonly TickData[], context: FlushContext) {
-    await recordTicks(ticks, context);
-    this.flushes.push(ticks.length);
-  }
-}
-
-const range = (start: number, count: number) => Array.from({ length: count }, (_, index) => start + index);
+/** Leaves files to the topic: no sweep takes them. */
+const unswept = { ...quick, sweepIntervalMs: 60_000 };
 
 describe("BatchIndexer with buffering", () => {
   it("inserts across files, and acknowledges a file when its last tick is flushed", async () => {
@@ -41,7 +26,7 @@ describe("BatchIndexer with buffering", () => {
     const resources = await pipeline.resources("recorder");
     const indexer = await started(
       t,
-      new Recorder("recorder", resources, { ...quick, insertBatchSize: 250, flushTimeoutMs: 60_000 }),
+      new Recorder("recorder", resources, { ...unswept, insertBatchSize: 250, flushTimeoutMs: 60_000 }),
     );
     for (const start of [0, 100, 200]) await pipeline.send(start, 100);
     await until("the first flush", () => indexer.getMetrics().ticks_processed === 250);
@@ -72,7 +57,7 @@ describe("BatchIndexer with buffering", () => {
     await pipeline.writeMetadata();
     await createSeen(t);
     const resources = await pipeline.resources("recorder");
-    const indexer = await started(t, new Recorder("recorder", resources, { ...quick, flushTimeoutMs: 50 }));
+    const indexer = await started(t, new Recorder("recorder", resources, { ...unswept, flushTimeoutMs: 50 }));
     await pipeline.send(0, 10);
     await until("the flush", () => indexer.getMetrics().batches_processed === 1);
     expect(indexer.flushes).toEqual([10]);
@@ -90,7 +75,7 @@ describe("BatchIndexer with buffering", () => {
     const resources = await pipeline.resources("recorder");
     const indexer = await started(
       t,
-      new Recorder("recorder", resources, { ...quick, insertBatchSize, flushTimeoutMs: 1_000 }),
+      new Recorder("recorder", resources, { ...unswept, insertBatchSize, flushTimeoutMs: 1_000 }),
     );
     await until("all is flushed", () => indexer.getMetrics().ticks_processed === 2000);
     expect(indexer.flushes).toEqual(flushes);
@@ -102,7 +87,7 @@ describe("BatchIndexer with buffering", () => {
     const pipeline = await openPipeline(t);
     await pipeline.writeMetadata();
     await createSeen(t);
-    const options = { ...quick, insertBatchSize: 1_000, flushTimeoutMs: 60_000 };
+    const options = { ...unswept, insertBatchSize: 1_000, flushTimeoutMs: 60_000 };
     const first = new Recorder("first", await pipeline.resources("recorder"), options);
     await first.start();
     for (const start of [0, 100, 200]) await pipeline.send(start, 100);
@@ -131,7 +116,7 @@ describe("BatchIndexer with buffering", () => {
     await createSeen(t);
     await pipeline.send(0, 0);
     const resources = await pipeline.resources("recorder");
-    await started(t, new Recorder("recorder", resources, { ...quick, flushTimeoutMs: 20 }));
+    await started(t, new Recorder("recorder", resources, unswept));
     await until("it is acknowledged", async () => (await lagOf(pipeline.topics, "recorder")) === 0);
     expect(await ledger(t, "Recorder")).toEqual({ 0: "completed 0" });
   });
@@ -159,7 +144,7 @@ describe("BatchIndexer without buffering", () => {
     await createSeen(t);
     await pipeline.send(0, 5);
     const { storage, database, topic } = await pipeline.resources("tick-by-tick");
-    const indexer = await started(t, new Kind("tick-by-tick", { storage, database, topic }, quick));
+    const indexer = await started(t, new Kind("tick-by-tick", { storage, database, topic }, unswept));
     await until("it is acknowledged", async () => (await lagOf(pipeline.topics, "tick-by-tick")) === 0);
     expect(indexer.flushes).toEqual([1, 1, 1, 1, 1]);
     expect(await seenTicks(t)).toEqual(range(0, 5));
@@ -177,7 +162,7 @@ describe("competing indexers", () => {
       range(0, 3).map(async (n) =>
         started(
           t,
-          new Recorder(`r${n}`, await pipeline.resources("recorder"), { ...quick, insertBatchSize: 20 }),
+          new Recorder(`r${n}`, await pipeline.resources("recorder"), { ...unswept, insertBatchSize: 20 }),
         ),
       ),
     );
@@ -189,6 +174,15 @@ describe("competing indexers", () => {
   });
 });
 
+async function gaps(t: TestContext): Promise<string[]> {
+  const { rows } = await t.database
+    .forRun("sim_run_1")
+    .query<{ text: string }>(
+      "SELECT format('%s-%s %s', gap_start_tick, gap_end_tick, status) AS text FROM sim.coordinator_gaps",
+    );
+  return rows.map(({ text }) => text);
+}
+
 describe("DummyIndexer", () => {
   it("finds files without any topic, and what fills a gap later", async () => {
     await using t = await setup();
@@ -198,22 +192,14 @@ describe("DummyIndexer", () => {
     const { storage, database, coordinator } = await pipeline.resources("unused");
     const indexer = await started(
       t,
-      new DummyIndexer(
-        "dummy",
-        { storage, database, coordinator },
-        { ...quick, source: "discovery", flushTimeoutMs: 20 },
-      ),
+      new DummyIndexer("dummy", { storage, database, coordinator }, { ...unswept, source: "discovery" }),
     );
     await until("three files are done", () => indexer.getMetrics().batches_processed === 3);
-    const gaps = () =>
-      t.database
-        .forRun("sim_run_1")
-        .query("SELECT gap_start_tick, gap_end_tick, status FROM sim.coordinator_gaps");
-    await until("the gap is known", async () => (await gaps()).rowCount === 1);
-    expect((await gaps()).rows).toEqual([{ gap_start_tick: 1000, gap_end_tick: 1990, status: "pending" }]);
+    await until("the gap is known", async () => (await gaps(t)).length === 1);
+    expect(await gaps(t)).toEqual(["1000-1990 pending"]);
     await pipeline.write(1000, 100);
     await until("the gap is filled", () => indexer.getMetrics().batches_processed === 4);
-    await until("the gap is closed", async () => (await gaps()).rowCount === 0);
+    await until("the gap is closed", async () => (await gaps(t)).length === 0);
     expect(indexer.getMetrics()).toMatchObject({
       ticks_processed: 400,
       cells_observed: 400,
@@ -234,9 +220,30 @@ describe("DummyIndexer", () => {
     const resources = await pipeline.resources("dummy");
     const indexer = await started(
       t,
-      new DummyIndexer("dummy", resources, { ...quick, flushTimeoutMs: 20, gapWarningTimeoutMs: 50 }),
+      new DummyIndexer("dummy", resources, { ...unswept, gapWarningTimeoutMs: 50 }),
     );
     await until("it is given up", () => indexer.getMetrics().permanent_gaps_detected === 1);
     await until("the rest is done", () => indexer.getMetrics().batches_processed === 2);
+  });
+
+  it("sweeps up a file that turns up unannounced in a gap given up, and searches the rest of the gap again", async () => {
+    await using t = await setup();
+    t.logs.expectLog({ logger: "pipeline.gap-detection", level: "warn", message: "Permanent gap: *" });
+    const pipeline = await openPipeline(t, { samplingInterval: 10 });
+    await pipeline.writeMetadata();
+    for (const start of [0, 3000]) await pipeline.send(start, 100);
+    const resources = await pipeline.resources("dummy");
+    const indexer = await started(
+      t,
+      new DummyIndexer("dummy", resources, { ...quick, gapWarningTimeoutMs: 50 }),
+    );
+    await until("it is given up", () => indexer.getMetrics().permanent_gaps_detected === 1);
+    expect(await gaps(t)).toEqual(["1000-2990 permanent"]);
+
+    await pipeline.write(1000, 100);
+    await until("the rest is given up too", () => indexer.getMetrics().permanent_gaps_detected === 2);
+    expect(await gaps(t)).toEqual(["2000-2990 permanent"]);
+    await until("the file is done", () => indexer.getMetrics().batches_processed === 3);
+    expect(indexer.getMetrics()).toMatchObject({ files_recovered: 1, ticks_processed: 300 });
   });
 });

@@ -7,47 +7,20 @@ import {
   lagOf,
   ledger,
   openPipeline,
-  recordTicks,
+  quick,
+  Recorder,
+  range,
   runId,
   seenTicks,
   started,
   until,
 } from "../../../tests/kit/pipeline.ts";
-import { BatchInfoSchema, type TickData } from "../../contracts/index.ts";
+import { BatchInfoSchema } from "../../contracts/index.ts";
 import { createBatchCoordinator, InMemoryRetryTracker } from "../../coordination/index.ts";
 import { setup, type TestContext } from "../../testing/index.ts";
 import { PostgresTopics } from "../../topics/index.ts";
-import {
-  BatchIndexer,
-  type ComponentType,
-  DeadLetterQueue,
-  type FlushContext,
-  redriveFiles,
-} from "../index.ts";
+import { type ComponentType, DeadLetterQueue, redriveFiles } from "../index.ts";
 import { filenameOf } from "./indexed-file.ts";
-
-const quick = {
-  runId,
-  pollIntervalMs: 20,
-  metadataPollIntervalMs: 10,
-  sweepIntervalMs: 50,
-  flushTimeoutMs: 20,
-  retryDelayMs: 20,
-};
-const range = (start: number, count: number) => Array.from({ length: count }, (_, index) => start + index);
-
-class Recorder extends BatchIndexer {
-  refuse: ((ticks: readonly TickData[]) => void) | undefined;
-
-  protected override getRequiredComponents() {
-    return new Set<ComponentType>(["METADATA", "COORDINATION", "BUFFERING"]);
-  }
-
-  protected override async flushTicks(ticks: readonly TickData[], context: FlushContext) {
-    await recordTicks(ticks, context);
-    this.refuse?.(ticks);
-  }
-}
 
 class DeadLettering extends Recorder {
   protected override getRequiredComponents() {

@@ -4,44 +4,18 @@ import {
   lagOf,
   ledger,
   openPipeline,
-  recordTicks,
+  quick,
+  Recorder,
+  range,
   runId,
   seenTicks,
   started,
   until,
 } from "../../../tests/kit/pipeline.ts";
-import type { TickData } from "../../contracts/index.ts";
-import { createBatchCoordinator } from "../../coordination/index.ts";
-import { type Deferred, deferred } from "../../runtime/index.ts";
+import { createBatchCoordinator, DatabaseIdempotencyTracker } from "../../coordination/index.ts";
+import { deferred } from "../../runtime/index.ts";
 import { setup } from "../../testing/index.ts";
-import { BatchIndexer, type ComponentType, type FlushContext } from "../index.ts";
-
-const quick = {
-  runId,
-  pollIntervalMs: 20,
-  metadataPollIntervalMs: 10,
-  sweepIntervalMs: 50,
-  flushTimeoutMs: 20,
-  topicPollTimeoutMs: 50,
-};
-const range = (start: number, count: number) => Array.from({ length: count }, (_, index) => start + index);
-
-/** Stops inside a flush, when told, until it is let go. */
-class Recorder extends BatchIndexer {
-  hold: Deferred<void> | undefined;
-  isHeld = false;
-
-  protected override getRequiredComponents() {
-    return new Set<ComponentType>(["METADATA", "COORDINATION", "BUFFERING"]);
-  }
-
-  protected override async flushTicks(ticks: readonly TickData[], context: FlushContext) {
-    await recordTicks(ticks, context);
-    if (!this.hold) return;
-    this.isHeld = true;
-    await this.hold.promise;
-  }
-}
+import type { ComponentType } from "../index.ts";
 
 class Other extends Recorder {}
 
@@ -184,6 +158,33 @@ describe("an announcement", () => {
     await until("it is settled again", async () => (await lagOf(pipeline.topics, "recorder")) === 0);
     expect(pipeline.storage.getMetrics().batches_read).toBe(1);
     expect(await seenTicks(t)).toEqual(range(0, 10));
+  });
+});
+
+describe("an announcement, to an indexer without a ledger", () => {
+  class Unfenced extends Recorder {
+    protected override getRequiredComponents() {
+      return new Set<ComponentType>(["METADATA", "BUFFERING"]);
+    }
+  }
+
+  it("of a file that is done is acknowledged without reading it, when idempotency is enabled", async () => {
+    await using t = await setup();
+    const { pipeline, resources } = await open(t);
+    const { storage, database, topic } = await resources(60_000);
+    const indexer = await started(
+      t,
+      new Unfenced("unfenced", { storage, database, topic }, { ...quick, enableIdempotency: true }),
+    );
+    const file = await pipeline.write(0, 10);
+    await pipeline.announce(file);
+    const tracker = new DatabaseIdempotencyTracker(t.database);
+    tracker.setSimulationRun(runId);
+    await until("it is remembered", () => tracker.isProcessed("Unfenced", file.key));
+    await pipeline.topics.seekGroup("batch-topic", "recorder", "beginning");
+    await until("it is settled again", async () => (await lagOf(pipeline.topics, "recorder")) === 0);
+    expect(pipeline.storage.getMetrics().batches_read).toBe(1);
+    expect(indexer.getMetrics().batches_processed).toBe(1);
   });
 });
 
