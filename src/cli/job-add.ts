@@ -2,11 +2,11 @@ import { Command } from "commander";
 import { TallymanError } from "../errors/index.ts";
 import type { GivenOptions } from "../runtime/index.ts";
 import type { JobCommand, JobDefinition, MisfirePolicy, Schedule } from "../scheduler/index.ts";
-import { readCommands } from "./batch-create.ts";
 import { defaultDomain, parseDuration, parseJson, parseNumber, parseTime } from "./command-options.ts";
 import { describeJob } from "./job-show.ts";
 import { withTallyman } from "./open.ts";
 import { type GlobalOptions, printResult } from "./output.ts";
+import { readCommands } from "./read-commands.ts";
 
 interface Options extends GlobalOptions {
   readonly at?: string;
@@ -122,7 +122,8 @@ async function payloadOf(options: Options): Promise<Pick<JobDefinition, "command
     throw new TallymanError("USAGE", "Say what it sends: --type for one command, or --batch-file.");
   if (type !== undefined)
     return { command: { domain, commandType: type, data: parseJson("--data", data ?? "{}") } };
-  const commands: readonly JobCommand[] = await readCommands(batchFile ?? "");
+  const commands: JobCommand[] = [];
+  for await (const line of readCommands(batchFile ?? "")) commands.push(line);
   return { batch: { domain, commands, ...(batchName !== undefined && { name: batchName }) } };
 }
 

@@ -80,7 +80,7 @@ async function showPipeline(
   const storage = new FileSystemStorage({ rootDirectory });
   say("Simulating a world; two services write its ticks to files, five indexers turn them into tables …");
   const control = new ServiceControl(tallyman.database);
-  processes.start("environment", ["up", "--name", manager]);
+  processes.start("environment", ["up", "--name", manager, "--no-server"]);
   await until("the second indexer to run", async () =>
     (await control.list()).some(
       ({ name, services }) =>
