@@ -77,7 +77,7 @@ it(
   async () => {
     await using t = await setup();
     const open = await tallyman(t.url, "coordinator", "--host", "0.0.0.0", "--port", "0");
-    expect(open).toMatchObject({ code: 2, err: expect.stringContaining("no access tokens yet") });
+    expect(open).toMatchObject({ code: 2, err: expect.stringContaining("there are no access tokens") });
   },
   timeoutMs,
 );

@@ -28,7 +28,7 @@ async function writeConfig(t: TestContext, services: Record<string, string>): Pr
 }
 
 function up(t: TestContext, config: string, ...more: string[]): Child {
-  const args = ["up", "--config", config, "--types", types, ...more];
+  const args = ["up", "--config", config, "--types", types, "--no-server", ...more];
   return t.use(startChild(cli, { args, env: { DATABASE_URL: t.url } }));
 }
 
@@ -133,7 +133,7 @@ describe("tallyman up", () => {
     const { code, errors } = await tallyman(t, "up", "--config", config);
     expect(code).toBe(2);
     expect(errors).toContain("pipeline.yaml:5: services.first.className: unknown service class 'Holder'.");
-    const empty = await tallyman(t, "up", "--config", await writeConfig(t, {}));
+    const empty = await tallyman(t, "up", "--no-server", "--config", await writeConfig(t, {}));
     expect(empty).toMatchObject({
       code: 2,
       errors: expect.stringContaining("The configuration has no services."),
