@@ -1,8 +1,10 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { PermanentError } from "../src/commands/index.ts";
 import { setup, type TestContext } from "../src/testing/index.ts";
 import { commandLine, flagsTo, json as jsonOfProcess, places } from "./kit/cli.ts";
+import { commands, openBus, startWorker } from "./kit/commands.ts";
 
 const nobody = "00000000-0000-4000-8000-000000000000";
 
@@ -54,9 +56,9 @@ describe.each(places)("commands from the command line, by way of %s", (place) =>
     });
     const [first] = await json("tsq", "list", "--limit", "1");
     await json("tsq", "complete", first.commandId, "--domain", "orders", "--result", '"by hand"');
-    expect(
-      await json("tsq", "cancel", "--all", "--domain", "orders", "--yes", "--reason", "closed"),
-    ).toEqual({ matched: 1, changed: 1 });
+    expect(await json("tsq", "cancel", "--all", "--domain", "orders", "--yes", "--reason", "closed")).toEqual(
+      { matched: 1, changed: 1 },
+    );
 
     const watched = await run("batch", "watch", batchId);
     expect(watched).toMatchObject({ code: 4, text: expect.stringContaining("COMPLETED_WITH_FAILURES") });
@@ -133,6 +135,26 @@ describe.each(places)("commands from the command line, by way of %s", (place) =>
     await using t = await setup();
     const { run } = commandLine(await flagsTo(place, t));
     const refused = await run("batch", "create", "--file", "nowhere.ndjson");
-    expect(refused).toMatchObject({ code: 2, errors: expect.stringContaining("nowhere.ndjson can't be read") });
+    expect(refused).toMatchObject({
+      code: 2,
+      errors: expect.stringContaining("nowhere.ndjson can't be read"),
+    });
   });
 });
+
+it("an action on all takes as many calls as it needs, and each has its row in the audit", async () => {
+  await using t = await setup();
+  const count = 10_005;
+  const bus = openBus(t);
+  await bus.createBatch("d", commands(count, { maxAttempts: 1 }));
+  const fail = () => {
+    throw new PermanentError("the gateway is down");
+  };
+  await startWorker(t, bus, { T: fail }, { concurrency: 200 });
+  await expect.poll(() => bus.tsq.count(), { timeout: 60_000 }).toBe(count);
+  const { run, json } = commandLine(await flagsTo("a server", t));
+  const done = await run("tsq", "cancel", "--all", "--yes");
+  expect(done).toMatchObject({ code: 0, text: `${count} commands match, ${count} cancelled.` });
+  expect(done.errors).toContain(`${count} of ${count} cancelled`);
+  expect(await json("audit")).toMatchObject([{ changed: 5 }, { changed: 10_000 }]);
+}, 120_000);

@@ -78,7 +78,10 @@ describe("the command line and a server", () => {
         ["send", "Ship"],
         ["batch", "create", "--file", file],
       ])
-        expect(await server.run(...args)).toMatchObject({ code: 1, errors: expect.stringContaining(code ?? "") });
+        expect(await server.run(...args)).toMatchObject({
+          code: 1,
+          errors: expect.stringContaining(code ?? ""),
+        });
     }
     expect(await server.json("batch", "list")).toEqual([]);
     expect(await own.json("audit")).toMatchObject([{ action: "token.create" }]);
