@@ -13,6 +13,7 @@ import {
   page,
   Reason,
   Timestamp,
+  text,
   toPage,
   Uuid,
 } from "../schemas.ts";
@@ -57,7 +58,7 @@ export const Batch = Type.Object(
 const OneBatch = Type.Object({ batchId: Uuid }, closed);
 
 const batchOptions = {
-  name: Type.Optional(Type.String({ maxLength: 255 })),
+  name: Type.Optional(text({ max: 255 })),
   priority: Type.Optional(Type.Integer({ minimum: -2_147_483_648, maximum: 2_147_483_647 })),
   open: Type.Optional(Type.Boolean()),
   expiresAt: Type.Optional(Timestamp),
