@@ -7,8 +7,8 @@ import { randomFrom } from "./helpers/chaos.ts";
 import { createTokens, type Documented, documented, openServer, type Parts, request } from "./kit/http.ts";
 import { hostileTexts, plainParts, randomParts, type Schema } from "./kit/schema-samples.ts";
 
-const requests = Number(process.env["FUZZ_REQUESTS"] ?? 2_000);
-const seed = Number(process.env["FUZZ_SEED"] ?? 7);
+const requests = Number(process.env.FUZZ_REQUESTS ?? 2_000);
+const seed = Number(process.env.FUZZ_SEED ?? 7);
 const atOnce = 8;
 /** Nobody leads here, and nothing is set up that could be reached. */
 const expectedUnavailable = new Set(["SCHEDULER_NO_LEADER", "TIMED_OUT"]);

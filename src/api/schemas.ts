@@ -1,4 +1,4 @@
-import { type Static, type TSchema, Type } from "typebox";
+import { type TSchema, Type } from "typebox";
 import { idPatternText } from "../scheduler/index.ts";
 import { closed } from "./route.ts";
 
@@ -62,9 +62,3 @@ export function toPage<Item>(
 
 /** Default of {@link Limit}. */
 export const limitDefault = 100;
-
-/** How much an action changed. */
-export const Changed = Type.Object({ changed: Type.Integer() }, closed);
-
-/** The type of {@link Changed}. */
-export type ChangedData = Static<typeof Changed>;

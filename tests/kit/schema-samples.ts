@@ -53,7 +53,7 @@ export const hostileTexts: readonly string[] = [
   "true",
   "[object Object]",
   "%s%n%d",
-  "${7*7}",
+  "{{7*7}}",
   "2030-02-31T00:00:00Z",
   "0000-00-00",
   "\r\nSet-Cookie: a=b",

@@ -1,4 +1,4 @@
-import { type Static, Type } from "typebox";
+import { Type } from "typebox";
 import type { BatchMetadata } from "../../commands/index.ts";
 import { TallymanError } from "../../errors/index.ts";
 import { shownPayload } from "../payloads.ts";
@@ -284,6 +284,3 @@ function shownBatch(
 ): Omit<BatchMetadata, "customData"> & { customData: unknown } {
   return { ...batch, customData: shownPayload(batch.customData, caller, context) };
 }
-
-/** The type of {@link Batch}. */
-export type BatchData = Static<typeof Batch>;
