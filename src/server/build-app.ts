@@ -66,7 +66,7 @@ export async function buildApp(
   const served: ServedRoutes = {
     ...healthRoutes(context),
     ...sessionRoutes(authentication, context),
-    ...eventRoutes(events),
+    ...eventRoutes(events, authentication),
   };
   serveRoutes(app, {
     api: apiRoutes,

@@ -3,6 +3,7 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import { Type } from "typebox";
 import { closed } from "../../api/index.ts";
 import { TallymanError } from "../../errors/index.ts";
+import type { Authentication } from "../authenticate.ts";
 import type { ServedRoutes } from "../serve-routes.ts";
 import type { EventHub } from "./event-hub.ts";
 import { EventStream } from "./event-stream.ts";
@@ -12,7 +13,7 @@ const heartbeatMs = 15_000;
 const topicsMax = 20;
 
 /** Live: what changes, as server-sent events. */
-export function eventRoutes(hub: EventHub) {
+export function eventRoutes(hub: EventHub, authentication: Authentication) {
   return {
     "GET /api/events": {
       summary: `Watch topics (${topicNames.join(", ")}; batch:<id> and run:<id>) as server-sent events`,
@@ -20,12 +21,17 @@ export function eventRoutes(hub: EventHub) {
       isRaw: true,
       query: Type.Object({ topics: Type.String({ minLength: 1, maxLength: 4_000 }) }, closed),
       data: Type.String(),
-      handle: (request, reply) => stream(hub, request, reply),
+      handle: (request, reply) => stream(hub, authentication, request, reply),
     },
   } satisfies ServedRoutes;
 }
 
-async function stream(hub: EventHub, request: FastifyRequest, reply: FastifyReply): Promise<void> {
+async function stream(
+  hub: EventHub,
+  authentication: Authentication,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<void> {
   const { topics: text } = request.query as { topics: string };
   const topics = [...new Set(text.split(",").map((topic) => topic.trim()))];
   if (topics.length > topicsMax || !hub.accepts(topics)) throw unknownTopics(text);
@@ -37,7 +43,13 @@ async function stream(hub: EventHub, request: FastifyRequest, reply: FastifyRepl
     (event) => events.send(event),
     typeof lastId === "string" ? lastId : undefined,
   );
-  const heartbeat = setInterval(() => events.heartbeat(), heartbeatMs);
+  // Who may no longer look is sent away too.
+  const heartbeat = setInterval(() => {
+    authentication.callerOf(request).then(
+      () => events.heartbeat(),
+      () => reply.raw.destroy(),
+    );
+  }, heartbeatMs);
   await once(reply.raw, "close").catch(() => undefined);
   clearInterval(heartbeat);
   unsubscribe();
