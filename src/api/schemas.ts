@@ -1,4 +1,4 @@
-import { type Static, type TSchema, Type } from "typebox";
+import { type TSchema, Type } from "typebox";
 import { idPatternText } from "../scheduler/index.ts";
 import { closed } from "./route.ts";
 
@@ -25,17 +25,25 @@ export const Id = Type.String({ pattern: idPatternText, maxLength: 200 });
 /** A UUID. */
 export const Uuid = Type.String({ format: "uuid" });
 
+/** A text; PostgreSQL stores every character but NUL. */
+export function text({ min = 0, max }: { readonly min?: number; readonly max: number }) {
+  return Type.String({ minLength: min, maxLength: max, pattern: "^[^\\u0000]*$" });
+}
+
 /** The name of a domain, command type, topic, group, job, … */
-export const Name = Type.String({ minLength: 1, maxLength: 255 });
+export const Name = text({ min: 1, max: 255 });
 
 /** Why somebody acts, for the audit. */
-export const Reason = Type.Optional(Type.String({ maxLength: 1_000 }));
+export const Reason = Type.Optional(text({ max: 1_000 }));
 
 /** How many items of a page. */
 export const Limit = Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000, default: 100 }));
 
 /** Where the next page begins, as the page before said. */
-export const Cursor = Type.Optional(Type.String({ minLength: 1, maxLength: 400 }));
+export const Cursor = Type.Optional(text({ min: 1, max: 400 }));
+
+/** Like {@link Cursor}, where items are numbered. */
+export const NumberCursor = Type.Optional(Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }));
 
 /** A page of a list: ask again with `nextCursor` until that is null. */
 export function page<Item extends TSchema>(item: Item) {
@@ -54,9 +62,3 @@ export function toPage<Item>(
 
 /** Default of {@link Limit}. */
 export const limitDefault = 100;
-
-/** How much an action changed. */
-export const Changed = Type.Object({ changed: Type.Integer() }, closed);
-
-/** The type of {@link Changed}. */
-export type ChangedData = Static<typeof Changed>;

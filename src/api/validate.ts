@@ -6,8 +6,16 @@ import { didYouMean, TallymanError } from "../errors/index.ts";
 /** A part of a request that has a schema of its own. */
 export type RequestPart = "params" | "querystring" | "body";
 
-/** A field that nobody knows is a mistake to be told, not to be dropped. */
-const common = { removeAdditional: false, strict: false, allowUnionTypes: true } as const;
+/**
+ * A field that nobody knows is a mistake to be told, not to be dropped. With strict numbers, ajv would not look at
+ * the bounds of a text such as "Infinity".
+ */
+const common = {
+  removeAdditional: false,
+  strict: false,
+  strictNumbers: false,
+  allowUnionTypes: true,
+} as const;
 
 /** Parameters of a URL are texts: they become what the schema says. */
 const ofTexts = withFormats(new Ajv({ ...common, coerceTypes: true, useDefaults: true }));
