@@ -24,4 +24,4 @@ export {
   type RouteRequest,
   type RouteSpec,
 } from "./route.ts";
-export { compileValidator, invalidField } from "./validate.ts";
+export { compileValidator, validationError } from "./validate.ts";

@@ -38,11 +38,11 @@ export function refuseInvalid(part: RequestPart, schema: TSchema, value: unknown
   const check = ofJson.compile(schema);
   if (check(value)) return;
   const [fault] = check.errors ?? [];
-  if (fault) throw invalidField(fault, part, schema);
+  if (fault) throw validationError(fault, part, schema);
 }
 
 /** What the validator found, as an error that names the field and what it accepts. */
-export function invalidField(
+export function validationError(
   { keyword, params, instancePath, message = "is not valid" }: Fault,
   part: string,
   schema: TSchema | undefined,

@@ -30,10 +30,17 @@ export { readMigrations } from "./migrations.ts";
 export { type MigrationReport, migrate } from "./migrator.ts";
 export { pipelined } from "./pipelined.ts";
 export type { DatabaseOptions, PoolStats } from "./pool.ts";
-export { ensureRunSchema, hasRunSchema, runSchemaName, validateRunId } from "./run-schema.ts";
+export {
+  ensureRunSchema,
+  openRun,
+  runIdPatternText,
+  runNotFound,
+  runSchemaName,
+  validateRunId,
+} from "./run-schema.ts";
 export { quoteIdentifier } from "./schema-names.ts";
 export { schemaSnapshot } from "./schema-snapshot.ts";
 export { serverConnections, serverNow, serverVersion } from "./sql/server-facts.ts";
-export { type RegisteredRun, registeredRuns } from "./sql/simulation-run.ts";
+export { findRun, newestRuns, type RegisteredRun, registeredRuns } from "./sql/simulation-run.ts";
 export { errorCodeOf, type RetryClass, retryClassOf } from "./sqlstate.ts";
 export { Transaction } from "./transaction.ts";

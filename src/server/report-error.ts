@@ -1,6 +1,6 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
 import type { TSchema } from "typebox";
-import { invalidField } from "../api/index.ts";
+import { validationError } from "../api/index.ts";
 import { isTallymanError, TallymanError, toTallymanError } from "../errors/index.ts";
 import { logger } from "../runtime/index.ts";
 import type { FailureBody } from "./envelope.ts";
@@ -45,7 +45,7 @@ function toApiError(error: FastifyError, request: FastifyRequest): TallymanError
   if (isTallymanError(error)) return error;
   const [fault] = error.validation ?? [];
   const part = error.validationContext ?? "request";
-  if (fault) return invalidField(fault, part, schemasOf(request)[part]);
+  if (fault) return validationError(fault, part, schemasOf(request)[part]);
   const { statusCode = serverFault } = error;
   if (statusCode === tooLarge)
     return new TallymanError("REQUEST_TOO_LARGE", `The request's body is too large: ${error.message}.`);

@@ -1,7 +1,7 @@
 import { Type } from "typebox";
 import { readOverview } from "../overview.ts";
 import { closed, route } from "../route.ts";
-import { oneOf, Timestamp } from "../schemas.ts";
+import { MaybeNumber, oneOf, Timestamp } from "../schemas.ts";
 
 const count = Type.Integer();
 
@@ -20,7 +20,17 @@ const Overview = Type.Object(
       closed,
     ),
     batches: Type.Object({ running: count, blocked: count }, closed),
-    pipeline: Type.Object({ servicesRunning: count, servicesFailed: count, lag: count }, closed),
+    pipeline: Type.Object(
+      {
+        servicesRunning: count,
+        servicesFailed: count,
+        lag: count,
+        deadLetters: count,
+        gapsPending: count,
+        gapsPermanent: count,
+      },
+      closed,
+    ),
     scheduler: Type.Object(
       {
         leader: Type.Union([
@@ -32,7 +42,7 @@ const Overview = Type.Object(
         segmentsOwned: count,
         segmentCount: count,
         jobsParked: count,
-        overdueMs: Type.Unsafe<number | null>({ type: ["number", "null"] }),
+        overdueMs: MaybeNumber,
       },
       closed,
     ),
