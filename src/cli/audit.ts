@@ -1,6 +1,6 @@
 import { Command } from "commander";
 import type { Api } from "../client/index.ts";
-import { parseNumber } from "./command-options.ts";
+import { given, parseNumber } from "./command-options.ts";
 import { withCaller } from "./open.ts";
 import { alignColumns, type GlobalOptions, printResult } from "./output.ts";
 
@@ -27,10 +27,12 @@ export function auditCommand(): Command {
       const options = command.optsWithGlobals<Options>();
       const { actor, action, limit, cursor } = options;
       const query = {
-        ...(actor !== undefined && { actor }),
-        ...(action !== undefined && { action }),
+        ...given({
+          actor,
+          action,
+          cursor: cursor === undefined ? undefined : parseNumber("--cursor", cursor),
+        }),
         limit: parseNumber("--limit", limit),
-        ...(cursor !== undefined && { cursor: parseNumber("--cursor", cursor) }),
       };
       const { items } = await withCaller(options, (caller) => caller.call("GET /api/actions", { query }));
       printResult(options, items, items.length === 0 ? "Nobody did such a thing." : table(items));

@@ -1,6 +1,6 @@
 import { Command } from "commander";
 import { TallymanError } from "../errors/index.ts";
-import { defaultDomain, parseJson } from "./command-options.ts";
+import { defaultDomain, given, parseJson } from "./command-options.ts";
 import { withCaller } from "./open.ts";
 import { type GlobalOptions, printResult } from "./output.ts";
 import { type CommandLine, readCommands } from "./read-commands.ts";
@@ -45,11 +45,7 @@ export function batchCreateCommand(): Command {
 
 function batchOptionsOf({ name, open, customData }: Options) {
   if (customData !== undefined) parseJson("--custom-data", customData);
-  return {
-    ...(name !== undefined && { name }),
-    ...(open !== undefined && { open }),
-    ...(customData !== undefined && { customData }),
-  };
+  return given({ name, open, customData });
 }
 
 /** The commands to send: the first, which was read to learn the domain, and the rest. */

@@ -3,7 +3,7 @@ import type { BatchStatus } from "../commands/index.ts";
 import { batchCreateCommand } from "./batch-create.ts";
 import { type Batch, batchStatusCommand, describeBatch, getBatch } from "./batch-status.ts";
 import { batchWatchCommand } from "./batch-watch.ts";
-import { defaultDomain, parseNumber } from "./command-options.ts";
+import { defaultDomain, given, parseNumber } from "./command-options.ts";
 import { withCaller } from "./open.ts";
 import { alignColumns, type GlobalOptions, printResult } from "./output.ts";
 
@@ -38,8 +38,7 @@ function listCommand(): Command {
       const { domain, status, cursor } = options;
       const query = {
         domain,
-        ...(status !== undefined && { status }),
-        ...(cursor !== undefined && { cursor }),
+        ...given({ status, cursor }),
         limit: parseNumber("--limit", options.limit),
       };
       const { items: batches } = await withCaller(options, (caller) =>

@@ -1,5 +1,5 @@
 import { Command } from "commander";
-import { defaultDomain, parseJson, parseNumber, parseTime } from "./command-options.ts";
+import { defaultDomain, given, parseJson, parseNumber, parseTime } from "./command-options.ts";
 import { withCaller } from "./open.ts";
 import { type GlobalOptions, printResult } from "./output.ts";
 
@@ -46,11 +46,14 @@ export function sendCommand(): Command {
 function toSend({ data, id, batch, replyTo, priority, maxAttempts, runAt }: Options) {
   return {
     data: parseJson("--data", data),
-    ...(id !== undefined && { commandId: id }),
-    ...(batch !== undefined && { batchId: batch }),
-    ...(replyTo !== undefined && { replyTo }),
-    ...(priority !== undefined && { priority: parseNumber("--priority", priority, Number.MIN_SAFE_INTEGER) }),
-    ...(maxAttempts !== undefined && { maxAttempts: parseNumber("--max-attempts", maxAttempts) }),
-    ...(runAt !== undefined && { runAt: parseTime("--run-at", runAt).toISOString() }),
+    ...given({
+      commandId: id,
+      batchId: batch,
+      replyTo,
+      priority:
+        priority === undefined ? undefined : parseNumber("--priority", priority, Number.MIN_SAFE_INTEGER),
+      maxAttempts: maxAttempts === undefined ? undefined : parseNumber("--max-attempts", maxAttempts),
+      runAt: runAt === undefined ? undefined : parseTime("--run-at", runAt).toISOString(),
+    }),
   };
 }

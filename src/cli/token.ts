@@ -1,7 +1,7 @@
 import { Command, Option } from "commander";
 import type { Api } from "../client/index.ts";
 import { type Role, roles } from "../operators/index.ts";
-import { parseDuration } from "./command-options.ts";
+import { given, parseDuration } from "./command-options.ts";
 import { withCaller } from "./open.ts";
 import { alignColumns, type GlobalOptions, printResult } from "./output.ts";
 
@@ -44,8 +44,8 @@ function createCommand(): Command {
     .action(async (_options: CreateOptions, command: Command) => {
       const options = command.optsWithGlobals<CreateOptions>();
       const { name, role, expires, payloads: canViewPayloads } = options;
-      const expiry = expires === undefined ? {} : { expiresInMs: parseDuration("--expires", expires) };
-      const body = { name, role, canViewPayloads, ...expiry };
+      const expiresInMs = expires === undefined ? undefined : parseDuration("--expires", expires);
+      const body = { name, role, canViewPayloads, ...given({ expiresInMs }) };
       const created = await withCaller(options, (caller) => caller.call("POST /api/tokens", { body }));
       const { tokenId, token } = created;
       const text = `${token}\n\nToken ${tokenId} of '${name}' with the role ${role}. Keep the text above: it is not shown again.`;
@@ -78,7 +78,7 @@ function revokeCommand(): Command {
     .addHelpText("after", "\nExample:\n  $ tallyman token revoke Zk3mB0pQx1yA --reason 'mia has left'")
     .action(async (tokenId: string, _options: RevokeOptions, command: Command) => {
       const options = command.optsWithGlobals<RevokeOptions>();
-      const body = options.reason === undefined ? {} : { reason: options.reason };
+      const body = given({ reason: options.reason });
       const revoked = await withCaller(options, (caller) =>
         caller.call("POST /api/tokens/:tokenId/revoke", { params: { tokenId }, body }),
       );

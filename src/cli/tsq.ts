@@ -2,7 +2,7 @@ import { Command } from "commander";
 import type { Api, Caller } from "../client/index.ts";
 import type { TsqFilter } from "../commands/index.ts";
 import { exitCodes, TallymanError } from "../errors/index.ts";
-import { defaultDomain, parseJson, parseNumber } from "./command-options.ts";
+import { defaultDomain, given, parseJson, parseNumber } from "./command-options.ts";
 import { withCaller } from "./open.ts";
 import { alignColumns, type GlobalOptions, printProgress, printResult } from "./output.ts";
 
@@ -53,11 +53,7 @@ function withFilter(command: Command): Command {
 }
 
 function filterOf({ domain, type, signature }: FilterOptions): TsqFilter {
-  return {
-    ...(domain !== undefined && { domain }),
-    ...(type !== undefined && { commandType: type }),
-    ...(signature !== undefined && { errorSignature: signature }),
-  };
+  return given({ domain, commandType: type, errorSignature: signature });
 }
 
 interface ListOptions extends FilterOptions {
@@ -75,8 +71,8 @@ function listCommand(): Command {
       const options = command.optsWithGlobals<ListOptions>();
       const query = {
         ...filterOf(options),
+        ...given({ cursor: options.cursor }),
         limit: parseNumber("--limit", options.limit),
-        ...(options.cursor !== undefined && { cursor: options.cursor }),
       };
       const { items: found } = await withCaller(options, (caller) => caller.call("GET /api/tsq", { query }));
       printResult(
@@ -196,10 +192,7 @@ async function actOnAll(caller: Caller, name: ActionName, options: ActionOptions
 }
 
 function explanationOf({ reason, result }: ActionOptions) {
-  return {
-    ...(reason !== undefined && { reason }),
-    ...(result !== undefined && { result: parseJson("--result", result) }),
-  };
+  return given({ reason, result: result === undefined ? undefined : parseJson("--result", result) });
 }
 
 function describe(name: ActionName, { matched, changed }: ActionOutcome): string {

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Config, ServiceControl, type Tallyman } from "../../app/index.ts";
 import { BatchInfoSchema, MetadataInfoSchema } from "../../contracts/index.ts";
-import { accountForTicks, createBatchCoordinator } from "../../coordination/index.ts";
+import { accountForTicks, bucketTicks, createBatchCoordinator } from "../../coordination/index.ts";
 import { runSchemaName } from "../../database/index.ts";
 import {
   DummyIndexer,
@@ -118,7 +118,9 @@ async function watch({
     await gaps.look();
     return gaps.isComplete();
   });
-  say(tickStrip((await gaps.account()).ranges, { width: stripWidth, samplingInterval: 1 }));
+  const { ranges } = await gaps.account();
+  const buckets = bucketTicks(ranges, { samplingInterval: 1, buckets: stripWidth });
+  say(tickStrip(buckets.map(({ counts }) => counts)));
   say(stripLegend);
 }
 
