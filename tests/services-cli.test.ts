@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { BatchInfoSchema } from "../src/contracts/index.ts";
 import { type Child, setup, startChild, type TestContext } from "../src/testing/index.ts";
 import { PostgresTopics } from "../src/topics/index.ts";
-import { runHere } from "./kit/cli.ts";
+import { commandLine, flagsTo, runHere } from "./kit/cli.ts";
 
 const cli = new URL("../src/cli/main.ts", import.meta.url);
 const types = fileURLToPath(new URL("./children/up-types.child.ts", import.meta.url));
@@ -188,6 +188,18 @@ describe("tallyman service", () => {
     expect(await tallyman(t, "service", "stop", "spar", "--manager", "beta")).toMatchObject({
       code: 3,
       errors: expect.stringContaining("Did you mean 'spare'?"),
+    });
+    const server = commandLine(await flagsTo("a server", t));
+    expect((await server.json("service", "list")).managers).toMatchObject([
+      { name: "alpha" },
+      { name: "beta", services: [{ name: "first" }, { name: "spare", state: "RUNNING" }] },
+    ]);
+    const byServer = await server.run("service", "pause", "spare", "--manager", "beta");
+    expect(byServer).toMatchObject({ code: 0, text: "spare on beta: PAUSED" });
+    expect((await server.run("service", "pause", "spar", "--manager", "beta")).code).toBe(3);
+    expect((await server.json("audit", "--limit", "1"))[0]).toMatchObject({
+      action: "service.pause",
+      target: { service: "spare", manager: "beta" },
     });
     for (const child of [alpha, beta]) child.kill("SIGTERM");
     expect([(await alpha.exit).code, (await beta.exit).code]).toEqual([0, 0]);

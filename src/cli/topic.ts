@@ -192,7 +192,13 @@ function onGroup(
 }
 
 async function withTopics<T>(options: Options, work: (topics: OperatedTopics) => Promise<T>): Promise<T> {
-  const servers = options.nats ?? process.env.NATS_URL;
+  const { nats, url } = options;
+  if (nats !== undefined && url !== undefined)
+    throw new TallymanError(
+      "USAGE",
+      "--url names a server of Tallyman, --nats one of NATS. Keep one of them.",
+    );
+  const servers = nats ?? (url === undefined ? process.env.NATS_URL : undefined);
   if (!servers) return withCaller(options, (caller) => work(new ApiTopics(caller)));
   await openConfig(options);
   await using topics = await NatsTopics.connect({ servers });
