@@ -11,8 +11,8 @@ import type { Database } from "../src/database/index.ts";
 import { configureLogging, sleep } from "../src/runtime/index.ts";
 import { measure } from "./harness/measure.ts";
 import { benchSettings, startBenchServer } from "./harness/server.ts";
-import { firesSoFar, seedJobs } from "./jobs/seed.ts";
-import { startSchedulerWorkers } from "./jobs/workers.ts";
+import { seedJobs } from "./jobs/seed.ts";
+import { firesWithin, startSchedulerWorkers } from "./jobs/workers.ts";
 
 const { values: flags } = parseArgs({
   options: { jobs: { type: "string", default: "1000000" }, seconds: { type: "string", default: "15" } },
@@ -22,12 +22,8 @@ const seconds = Number(flags.seconds);
 
 async function cronFires(database: Database, kind: "cron-shared" | "cron-distinct") {
   await seedJobs(database, { count: jobs, kind, due: "now" });
-  return measure(database, async () => {
-    const started = await startSchedulerWorkers(database);
-    await sleep(seconds * 1_000);
-    await started[Symbol.asyncDispose]();
-    return firesSoFar(database);
-  });
+  await using _started = await startSchedulerWorkers(database);
+  return await measure(database, () => firesWithin(database, seconds));
 }
 
 async function idlePercent(database: Database) {

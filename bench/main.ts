@@ -19,6 +19,7 @@ import { verdict, writeReport } from "./harness/report.ts";
 import { type Result, storeResult, summarise } from "./harness/results.ts";
 import { runScenario } from "./harness/runner.ts";
 import type { AnyScenario } from "./harness/scenario.ts";
+import { startBenchServer } from "./harness/server.ts";
 import { scenarios } from "./scenarios/index.ts";
 
 const { values: flags } = parseArgs({
@@ -56,16 +57,24 @@ function printGoals(scenario: AnyScenario, result: Result): void {
   }
 }
 
-const chosen = chosenScenarios();
-const options = { size: flags.quick ? "quick" : "full", runs: chosenRuns() } as const;
-if (chosen.length > 0) installPeers();
-const summaries: Record<string, ReturnType<typeof summarise>> = {};
-for (const scenario of chosen) {
-  const result = await runScenario(scenario, options);
-  await storeResult(result);
-  summaries[scenario.name] = summarise(scenario, result);
-  if (!flags.json) printGoals(scenario, result);
+type Summaries = Record<string, ReturnType<typeof summarise>>;
+
+async function measureAll(chosen: readonly AnyScenario[]): Promise<Summaries> {
+  const options = { size: flags.quick ? "quick" : "full", runs: chosenRuns() } as const;
+  installPeers();
+  await using server = await startBenchServer();
+  const summaries: Summaries = {};
+  for (const scenario of chosen) {
+    const result = await runScenario(scenario, server, options);
+    await storeResult(result);
+    summaries[scenario.name] = summarise(scenario, result);
+    if (!flags.json) printGoals(scenario, result);
+  }
+  return summaries;
 }
+
+const chosen = chosenScenarios();
+const summaries = chosen.length > 0 ? await measureAll(chosen) : {};
 if (flags.json) console.log(JSON.stringify(summaries, undefined, 2));
 if (flags.report) await writeReport(scenarios);
 if (flags.check && Object.values(summaries).some(({ met }) => met === false)) process.exitCode = 1;

@@ -7,7 +7,7 @@ import type { Sample } from "./measure.ts";
 import { type Result, shortened } from "./results.ts";
 import { type SampleRequest, samplePrefix } from "./sample-request.ts";
 import type { AnyScenario, Contender, SizeName } from "./scenario.ts";
-import { type BenchServer, startBenchServer } from "./server.ts";
+import type { BenchServer } from "./server.ts";
 
 /** How much to measure. */
 export interface RunOptions {
@@ -16,32 +16,37 @@ export interface RunOptions {
 }
 
 /**
- * Measures a scenario on a server of its own: in each run every contender once, one after the other (ours, peer,
- * limit, ours, …), so that what else the machine does meets all of them. What fails has no samples, and a reason.
+ * Measures a scenario: in each run every contender once, one after the other (ours, peer, limit, ours, …), so that
+ * what else the machine does meets all of them. What fails has no samples, and a reason.
  */
-export async function runScenario(scenario: AnyScenario, { size, runs }: RunOptions): Promise<Result> {
-  await using server = await startBenchServer();
+export async function runScenario(
+  scenario: AnyScenario,
+  server: BenchServer,
+  { size, runs }: RunOptions,
+): Promise<Result> {
   const folder = await mkdtemp(join(tmpdir(), "tallyman-bench-files-"));
   await chmod(folder, 0o755); // the server reads some of them, under another user
+  const { name, sizes, runsMax = runs } = scenario;
+  const sizeValues = sizes[size];
   try {
     const machine = await describeMachine(server.database);
-    await scenario.prepare?.(folder, scenario.sizes[size]);
+    await scenario.prepare?.(folder, sizeValues);
     const found = new Findings(scenario);
-    for (let run = 1; run <= Math.min(runs, scenario.runsMax ?? runs); run++) {
-      for (const contender of found.able) {
-        const request = {
-          scenario: scenario.name,
-          contender: contender.name,
-          size: scenario.sizes[size],
-          folder,
-        };
-        await found.add(contender, () => takeSample(server, request));
-      }
-    }
+    for (let run = 1; run <= Math.min(runs, runsMax); run++)
+      for (const contender of found.able)
+        await found.add(contender, () =>
+          takeSample(server, { scenario: name, contender: contender.name, size: sizeValues, folder }),
+        );
     const { samples, missing } = found;
-    const sizeValues = scenario.sizes[size];
-    const finishedAt = new Date().toISOString();
-    return { scenario: scenario.name, size, sizeValues, finishedAt, machine, samples, missing };
+    return {
+      scenario: name,
+      size,
+      sizeValues,
+      finishedAt: new Date().toISOString(),
+      machine,
+      samples,
+      missing,
+    };
   } finally {
     await rm(folder, { recursive: true, force: true });
   }

@@ -16,7 +16,7 @@ async function takeSample(request: SampleRequest): Promise<Sample> {
     await using database = await Database.connect({ url, poolMax: 16 });
     await migrate(database);
     const { folder } = request;
-    return contender.run({ size, url, database, folder, measure: (work) => measure(database, work) });
+    return await contender.run({ size, url, database, folder, measure: (work) => measure(database, work) });
   };
   if (scenario?.warmUp) await run(request.warmUpUrl, scenario.warmUp);
   return run(request.url, request.size);

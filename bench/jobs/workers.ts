@@ -2,7 +2,7 @@ import { CommandBus } from "../../src/commands/index.ts";
 import type { Database } from "../../src/database/index.ts";
 import { sleep } from "../../src/runtime/index.ts";
 import { SchedulerWorker } from "../../src/scheduler/index.ts";
-import { assignSegments, firesPerStatement, workers } from "./seed.ts";
+import { assignSegments, firesPerStatement, firesSoFar, workers } from "./seed.ts";
 
 /** Starts the scheduler workers in this process and returns when each has its segments; disposing stops them. */
 export async function startSchedulerWorkers(database: Database): Promise<AsyncDisposable> {
@@ -18,4 +18,11 @@ export async function startSchedulerWorkers(database: Database): Promise<AsyncDi
       for (const each of [...started, bus]) await each[Symbol.asyncDispose]();
     },
   };
+}
+
+/** Fires that became durable in so many seconds. */
+export async function firesWithin(database: Database, seconds: number): Promise<number> {
+  const before = await firesSoFar(database);
+  await sleep(seconds * 1_000);
+  return (await firesSoFar(database)) - before;
 }

@@ -54,14 +54,17 @@ async function claimScript(schema: string): Promise<string> {
   const claim = await textOf((executor) => claimBatches(executor, claimant, []));
   const complete = await textOf((executor) => endClaims(executor, "", "completed", []));
   const series = (expression: string) =>
-    `ARRAY(SELECT ${expression} FROM generate_series(1, ${filesPerStatement}) i)`;
-  const files = series("'p_' || (:base + i)");
-  const versions = series("1::bigint");
-  const ticks = series("i::bigint");
+    `ARRAY(SELECT ${expression} FROM generate_series(1, ${filesPerStatement}) i)::text`;
+  const arrays = [
+    `${series("'p_' || (:base + i)")} AS files`,
+    `${series("i")} AS ticks`,
+    `${series("1")} AS versions`,
+  ];
   return [
     "\\set base random(1, 1000000000)",
-    `${withValues(claim, ["'Limit'::text", "'p'", "60000", files, ticks, ticks])};`,
-    `${withValues(complete, ["'Limit'::text", "'completed'", "NULL", files, versions])};`,
+    `SELECT ${arrays.join(", ")} \\gset`, // as parameters, like ours: the planner then knows how long they are
+    `${withValues(claim, ["'Limit'::text", "'p'", "60000", ":files", ":ticks", ":ticks"])};`,
+    `${withValues(complete, ["'Limit'::text", "'completed'", "NULL", ":files", ":versions"])};`,
   ]
     .join("\n")
     .replaceAll("sim.", `${schema}.`);

@@ -33,7 +33,7 @@ const ours: Contender<Size> = {
   async run({ database, size, measure }) {
     await using bus = new CommandBus(database);
     const batchId = await bus.createBatch(domain, commands(size.commands));
-    return measure(async () => {
+    return await measure(async () => {
       await drainBatches(bus, [batchId]);
       return size.commands;
     });
@@ -47,7 +47,7 @@ function graphile(setup: GraphileSetup, count: (size: Size) => number): Contende
       const total = count(size);
       await using client = await graphileClient(url);
       await client.addJobs(graphileJobs(total));
-      return measure(async () => {
+      return await measure(async () => {
         const all = deferred();
         let started = 0;
         await using _worker = await graphileWorker(url, setup, () => {
@@ -82,7 +82,7 @@ const bossTuned: Contender<Size> = {
         await client.complete(jobs);
       }
     };
-    return measure(async () => {
+    return await measure(async () => {
       await Promise.all(Array.from({ length: bossLoops }, loop));
       return size.commands;
     });
@@ -94,7 +94,7 @@ const bossDefault: Contender<Size> = {
   async run({ url, size, measure }) {
     await using client = await pgBoss(url);
     await client.insert(size.secondsOfDefaults);
-    return measure(async () => {
+    return await measure(async () => {
       let done = 0;
       await client.work({}, async (jobs) => {
         done += jobs.length;
@@ -114,7 +114,7 @@ const limit: Contender<Size> = {
     await using bus = new CommandBus(database);
     await bus.createBatch(domain, commands(size.commands));
     const timesEach = Math.ceil(size.commands / groupSize / pgbenchClients);
-    return measure(async () => {
+    return await measure(async () => {
       const { seconds } = await runPgbench({ url, script: drainScript, clients: pgbenchClients, timesEach });
       return { items: await completedCommands(database), seconds };
     });

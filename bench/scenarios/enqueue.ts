@@ -15,7 +15,7 @@ const ours: Contender<Size> = {
   async run({ database, size, measure }) {
     await using bus = new CommandBus(database);
     const list = commands(size.commands);
-    return measure(async () => {
+    return await measure(async () => {
       await bus.createBatch(domain, list);
       return size.commands;
     });
@@ -29,7 +29,7 @@ const graphile: Contender<Size> = {
   async run({ url, size, measure }) {
     await using client = await graphileClient(url);
     const jobs = graphileJobs(size.commands);
-    return measure(async () => {
+    return await measure(async () => {
       await client.addJobs(jobs);
       return size.commands;
     });
@@ -40,7 +40,7 @@ const boss: Contender<Size> = {
   ...pgBossContender("bulk insert", "all jobs in one insert"),
   async run({ url, size, measure }) {
     await using client = await pgBoss(url);
-    return measure(async () => {
+    return await measure(async () => {
       await client.insert(size.commands);
       return size.commands;
     });
@@ -63,7 +63,7 @@ const copy: Contender<Size> = {
     );
     const text = Buffer.from(rows.map(({ line }) => `${line}\n`).join(""));
     await database.query("TRUNCATE tallyman.command_bus_command");
-    return measure(async () => {
+    return await measure(async () => {
       await database.transaction((tx) =>
         tx.copyIn(`COPY tallyman.command_bus_command (${columns}) FROM STDIN`, [text]),
       );

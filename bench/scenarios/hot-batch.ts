@@ -16,7 +16,7 @@ function inBatchesOf(batchSize: (size: Size) => number): Contender<Size>["run"] 
     const batchIds: string[] = [];
     for (let sent = 0; sent < size.commands; sent += batchSize(size))
       batchIds.push(await bus.createBatch(domain, commands(batchSize(size))));
-    return measure(async () => {
+    return await measure(async () => {
       await drainBatches(bus, batchIds, workers);
       return size.commands;
     });

@@ -25,7 +25,7 @@ const ours: Contender<Size> = {
     "one process, one worker; another transaction keeps every dead row alive, and drains go on in this time",
   async run({ database, url, size, measure }) {
     await using other = await Database.connect({ url, listenUrl: null });
-    return other.transaction(async (tx) => {
+    return await other.transaction(async (tx) => {
       await tx.query("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ");
       await tx.query("SELECT FROM tallyman.command_bus_queue");
       const untilMs = performance.now() + size.seconds * 1_000;

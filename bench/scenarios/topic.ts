@@ -72,7 +72,7 @@ function ours({ start }: Work): Contender<Size> {
         const database = clients.keep(await Database.connect({ url: context.url, poolMax: 2 }));
         return clients.keep(new PostgresTopics(database));
       };
-      return context.measure(await start(connect, context.size));
+      return await context.measure(await start(connect, context.size));
     },
   };
 }
@@ -89,7 +89,7 @@ function jetStream({ start }: Work): Contender<Size> {
       const connect: Connect = async (): Promise<Topics> =>
         clients.keep(await NatsTopics.connect({ servers: server.url }));
       if (start === consumer) await (await publisher(connect, size))(); // as long again: enough for all
-      return measure(await start(connect, size));
+      return await measure(await start(connect, size));
     },
   };
 }
