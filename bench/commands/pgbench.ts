@@ -1,5 +1,5 @@
-/** Commands that one claim asks for. */
-export const groupSize = 500;
+/** Commands that one claim asks for: as many as a worker settles at once. */
+export const groupSize = 1_000;
 
 /** What a worker's claims and groups of outcomes cost the server alone: the same functions, called by pgbench. */
 export const drainScript = `

@@ -15,7 +15,7 @@ const withoutThem = testResult({
 describe("the report", () => {
   test("has medians with their spread, ratios, settings and goals", () => {
     const text = reportText([{ scenario, result: testResult() }]);
-    expect(text).toContain("| they | 3.00 | 50 (50–50) | 80 (70–90) |");
+    expect(text).toContain("| they | 3 | 50 (50–50) | 80 (70–90) |");
     expect(text).toContain("| we |  | 150 (100–200) | 50 (40–60) |");
     expect(text).toContain("- they: settings of they");
     expect(text).toContain("| [race](#race) | ≥ 4 × they | 3 | **missed** |");

@@ -14,6 +14,8 @@ export interface Result {
   readonly machine: Machine;
   /** By contender, run by run. */
   readonly samples: Readonly<Record<string, readonly Sample[]>>;
+  /** How each contender was set up. */
+  readonly settings: Readonly<Record<string, string>>;
   /** Why a contender has no samples. */
   readonly missing: Readonly<Record<string, string>>;
 }

@@ -38,15 +38,9 @@ export async function runScenario(
           takeSample(server, { scenario: name, contender: contender.name, size: sizeValues, folder }),
         );
     const { samples, missing } = found;
-    return {
-      scenario: name,
-      size,
-      sizeValues,
-      finishedAt: new Date().toISOString(),
-      machine,
-      samples,
-      missing,
-    };
+    const settings = Object.fromEntries(scenario.contenders.map((each) => [each.name, each.settings]));
+    const finishedAt = new Date().toISOString();
+    return { scenario: name, size, sizeValues, finishedAt, machine, samples, settings, missing };
   } finally {
     await rm(folder, { recursive: true, force: true });
   }

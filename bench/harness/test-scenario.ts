@@ -44,6 +44,7 @@ export function testResult(changes: Partial<Result> = {}): Result {
       they: [sample(50, 70), sample(50, 90)],
       light: [sample(1_000, 1), sample(1_000, 1)],
     },
+    settings: { we: "settings of we", they: "settings of they" },
     missing: {},
     ...changes,
   };

@@ -132,7 +132,7 @@ export const drain: Scenario<Size> = {
   name: "drain",
   what: "Commands or jobs that do nothing, from the worker's start until the last one's end is durable.",
   sizes: {
-    quick: { commands: 100_000, commandsOfDefaults: 10_000, secondsOfDefaults: 10 },
+    quick: { commands: 100_000, commandsOfDefaults: 10_000, secondsOfDefaults: 6 },
     full: { commands: 100_000, commandsOfDefaults: 100_000, secondsOfDefaults: 60 },
   },
   warmUp: { commands: 5_000, commandsOfDefaults: 500, secondsOfDefaults: 1 },

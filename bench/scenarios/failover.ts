@@ -116,7 +116,7 @@ export const failoverWorker: Scenario<Size> = {
 export const failoverKill: Scenario<Size> = {
   name: "failover-kill",
   what: "The process of the leading coordinator is killed, until another leads.",
-  sizes: { quick: { rounds: 2 }, full: { rounds: 10 } },
+  sizes: { quick: { rounds: 1 }, full: { rounds: 10 } },
   figures: { maxMs: "highest ms", p50Ms: "p50 ms" },
   goals: [{ figure: "maxMs", below: leaseMs + 1_000 }],
   contenders: [

@@ -49,7 +49,7 @@ const limit: Contender<Size> = {
 export const fires: Scenario<Size> = {
   name: "fires",
   what: "Interval jobs that are all due, each fired as a command with some 150 bytes.",
-  sizes: { quick: { jobs: 400_000, seconds: 5 }, full: { jobs: 1_000_000, seconds: 15 } },
+  sizes: { quick: { jobs: 300_000, seconds: 4 }, full: { jobs: 1_000_000, seconds: 15 } },
   warmUp: { jobs: 20_000, seconds: 1 },
   figures: { perSecond: "fires/s" },
   goals: [

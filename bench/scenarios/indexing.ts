@@ -69,7 +69,7 @@ function serverCopies(name: string, pathsOf: (folder: string) => readonly string
 export const indexing: Scenario<Size> = {
   name: "indexing",
   what: "Cells of a simulated world, 300 to 500 per tick, from batch files into a table with its key.",
-  sizes: { quick: { ticks: 6_000 }, full: { ticks: 12_000 } },
+  sizes: { quick: { ticks: 4_000 }, full: { ticks: 12_000 } },
   figures: { perSecond: "rows/s" },
   goals: [{ against: "one COPY", ratio: 0.6 }],
   prepare: (folder, { ticks }) => writeFiles(folder, ticks),

@@ -51,6 +51,7 @@ export const listing: Scenario<Size> = {
   name: "listing",
   what: "All batch files of a run listed by tick ranges, beside a plain walk through the same folders.",
   sizes: { quick: { files: 50_000 }, full: { files: 1_000_000 } },
+  warmUp: { files: 50_000 },
   figures: { perSecond: "files/s" },
   goals: [{ against: "plain walk", ratio: 0.5, needsFullSize: true }],
   prepare: async (folder, { files }) => makeEmptyFiles(folder, runId, files),

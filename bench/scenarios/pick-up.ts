@@ -120,7 +120,7 @@ export const pickUp: Scenario<Size> = {
   name: "pick-up",
   what: "From the call that sends one command to the start of its handler, sender and worker in one process.",
   sizes: { quick: { sentPerSecond: 1_000, seconds: 5 }, full: { sentPerSecond: 1_000, seconds: 30 } },
-  warmUp: { sentPerSecond: 1_000, seconds: 2 },
+  warmUp: { sentPerSecond: 1_000, seconds: 1 },
   figures: { p50Ms: "p50 ms", p99Ms: "p99 ms", maxMs: "highest ms", perSecond: "commands/s" },
   goals: [
     { figure: "p50Ms", below: 5 },
