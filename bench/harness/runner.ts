@@ -101,14 +101,15 @@ async function takeSample(server: BenchServer, wanted: Wanted): Promise<Sample> 
   });
   await child.exit;
   const line = child.lines.find((text) => text.startsWith(samplePrefix));
-  if (!line) throw new Error(lastError(child.errorOutput));
+  if (!line) throw new Error(errorIn(child.errorOutput));
   return JSON.parse(line.slice(samplePrefix.length)) as Sample;
 }
 
-/** The line of a stack that says what happened. */
-function lastError(errorOutput: string): string {
+/** The line of the output that says what happened: Node prints an error that nobody caught, and its stack below. */
+function errorIn(errorOutput: string): string {
   const lines = errorOutput.split("\n").map((line) => line.trim());
   return (
-    lines.findLast((line) => /^\w*Error\b/.test(line)) ?? (lines.findLast((line) => line) || "ended silently")
+    lines.find((line) => /^(\w*Error|error)\b/.test(line)) ??
+    (lines.find((line) => line) || "no reason given")
   );
 }
