@@ -192,7 +192,10 @@ describe("tallyman service", () => {
     const server = commandLine(await flagsTo("a server", t));
     expect((await server.json("service", "list")).managers).toMatchObject([
       { name: "alpha" },
-      { name: "beta", services: [{ name: "first" }, { name: "spare", state: "RUNNING" }] },
+      {
+        name: "beta",
+        services: expect.arrayContaining([expect.objectContaining({ name: "spare", state: "RUNNING" })]),
+      },
     ]);
     const byServer = await server.run("service", "pause", "spare", "--manager", "beta");
     expect(byServer).toMatchObject({ code: 0, text: "spare on beta: PAUSED" });
