@@ -16,6 +16,24 @@ async function up(t: TestContext, ...args: string[]) {
   return { child, line, url: /http:\S+\d/.exec(line)?.[0] ?? "" };
 }
 
+describe.each(places)("domains, by way of %s", (place) => {
+  it("are listed, paused and resumed", async () => {
+    await using t = await setup();
+    const { run, json } = commandLine(await flagsTo(place, t));
+    expect((await run("domain", "list")).text).toBe("No domain has anything to do.");
+    await json("send", "Ship", "--domain", "orders", "--data", "{}");
+    expect((await run("domain", "pause", "orders", "--reason", "stock-taking")).text).toBe(
+      "orders is paused.",
+    );
+    expect((await run("domain", "list")).text).toMatch(/orders +paused +1 +0 +0 +0/);
+    expect(await json("domain", "resume", "orders")).toEqual({ domain: "orders", isPaused: false });
+    expect(await json("audit", "--action", "domain")).toMatchObject([
+      { action: "domain.resume" },
+      { action: "domain.pause", reason: "stock-taking" },
+    ]);
+  });
+});
+
 describe.each(places)("access tokens, by way of %s", (place) => {
   it("are made, used, listed and revoked, each with its row in the audit", async () => {
     await using t = await setup();

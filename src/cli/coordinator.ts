@@ -13,6 +13,7 @@ interface Options extends GlobalOptions {
   readonly port?: string;
   readonly host?: string;
   readonly id?: string;
+  readonly advertise?: string;
 }
 
 /** `tallyman coordinator`: campaigns, leads when elected, and serves the HTTP API. */
@@ -20,6 +21,10 @@ export function coordinatorCommand(): Command {
   return withServerFlags(new Command("coordinator"))
     .description("run a scheduler coordinator with its HTTP API until Ctrl+C; several may run, one leads")
     .option("--id <name>", "unique id of this coordinator (default: host name and port)")
+    .option(
+      "--advertise <host>",
+      "address that other coordinators reach this one by (default: --host, or the host name)",
+    )
     .addHelpText(
       "after",
       "\nExamples:\n  $ tallyman coordinator --port 8082\n  $ tallyman coordinator --port 8092        a second one, which stands by\n  $ curl http://localhost:8082/api/coordinator/leader",
@@ -33,6 +38,11 @@ export function coordinatorCommand(): Command {
     });
 }
 
+/** The address that others are told: a server that listens everywhere is reached by this machine's name. */
+function reachableName(host: string): string {
+  return host === "0.0.0.0" || host === "::" ? hostname() : host;
+}
+
 async function runCoordinator(tallyman: Tallyman, config: Config, options: Options): Promise<void> {
   const { heartbeatInterval, heartbeatTimeout, leaderElectionInterval, leaderLease } =
     config.scheduler.coordinator;
@@ -40,7 +50,7 @@ async function runCoordinator(tallyman: Tallyman, config: Config, options: Optio
   await server.start();
   const coordinator = tallyman.scheduler.coordinator({
     coordinatorId: options.id ?? `${hostname()}-${server.port}`,
-    host: server.host,
+    host: options.advertise ?? reachableName(server.host),
     port: server.port,
     heartbeatIntervalMs: heartbeatInterval,
     heartbeatTimeoutMs: heartbeatTimeout,

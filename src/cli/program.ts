@@ -6,6 +6,7 @@ import { configCommand } from "./config.ts";
 import { coordinatorCommand } from "./coordinator.ts";
 import { demoCommand } from "./demo.ts";
 import { doctorCommand } from "./doctor.ts";
+import { domainCommand } from "./domain.ts";
 import { gapsCommand } from "./gaps.ts";
 import { initCommand } from "./init.ts";
 import { jobCommand } from "./job.ts";
@@ -79,6 +80,7 @@ export function createProgram(): Command {
     workersCommand(),
     segmentsCommand(),
     tokenCommand(),
+    domainCommand(),
     auditCommand(),
   ];
   for (const command of commands) program.addCommand(inherit(command));
