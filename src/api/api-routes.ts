@@ -1,10 +1,13 @@
 import type { ContractOf } from "./route.ts";
 import { batchRoutes } from "./routes/batches.ts";
 import { commandRoutes } from "./routes/commands.ts";
+import { deadLetterRoutes } from "./routes/dead-letters.ts";
 import { domainRoutes } from "./routes/domains.ts";
 import { operatorRoutes } from "./routes/operators.ts";
 import { overviewRoutes } from "./routes/overview.ts";
 import { schedulerRoutes } from "./routes/scheduler.ts";
+import { serviceRoutes } from "./routes/services.ts";
+import { topicRoutes } from "./routes/topics.ts";
 import { troubleshootingRoutes } from "./routes/troubleshooting.ts";
 
 /** Every route, by method and path. */
@@ -15,6 +18,9 @@ export const apiRoutes = {
   ...troubleshootingRoutes,
   ...domainRoutes,
   ...schedulerRoutes,
+  ...topicRoutes,
+  ...deadLetterRoutes,
+  ...serviceRoutes,
   ...operatorRoutes,
 };
 

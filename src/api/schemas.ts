@@ -1,5 +1,8 @@
 import { type Static, type TSchema, Type } from "typebox";
+import { runIdPatternText } from "../database/index.ts";
+import { TallymanError } from "../errors/index.ts";
 import { idPatternText } from "../scheduler/index.ts";
+import { topicNamePatternText } from "../topics/index.ts";
 import { closed } from "./route.ts";
 
 /** A moment as ISO 8601 text. */
@@ -25,17 +28,29 @@ export const Id = Type.String({ pattern: idPatternText, maxLength: 200 });
 /** A UUID. */
 export const Uuid = Type.String({ format: "uuid" });
 
-/** The name of a domain, command type, topic, group, job, … */
-export const Name = Type.String({ minLength: 1, maxLength: 255 });
+/** PostgreSQL's texts can't hold the character 0. */
+const storable = "^[^\\u0000]*$";
+
+/** The name of a domain, command type, job, … */
+export const Name = Type.String({ minLength: 1, maxLength: 255, pattern: storable });
+
+/** The name of a topic or consumer group. */
+export const TopicName = Type.String({ pattern: topicNamePatternText });
+
+/** The id of a simulation run. */
+export const RunId = Type.String({ pattern: runIdPatternText });
+
+/** The number of a tick, or of anything else that only grows. */
+export const Tick = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
 
 /** Why somebody acts, for the audit. */
-export const Reason = Type.Optional(Type.String({ maxLength: 1_000 }));
+export const Reason = Type.Optional(Type.String({ maxLength: 1_000, pattern: storable }));
 
 /** How many items of a page. */
 export const Limit = Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000, default: 100 }));
 
 /** Where the next page begins, as the page before said. */
-export const Cursor = Type.Optional(Type.String({ minLength: 1, maxLength: 400 }));
+export const Cursor = Type.Optional(Type.String({ minLength: 1, maxLength: 400, pattern: storable }));
 
 /** A page of a list: ask again with `nextCursor` until that is null. */
 export function page<Item extends TSchema>(item: Item) {
@@ -54,6 +69,27 @@ export function toPage<Item>(
 
 /** Default of {@link Limit}. */
 export const limitDefault = 100;
+
+/** Where the next page begins, in lists that are in the order of a number. */
+export const NumberCursor = Type.Optional(Tick);
+
+/**
+ * A {@link Timestamp} as a date.
+ *
+ * @throws TallymanError REQUEST_INVALID for what has the form and is no moment, such as a leap second
+ */
+export function toDate(field: string, text: string): Date {
+  const date = new Date(text);
+  if (!Number.isNaN(date.getTime())) return date;
+  throw invalidField(field, `'${text}' is no moment in time`);
+}
+
+/** A field that its schema lets pass, and that is wrong all the same. */
+export function invalidField(field: string, reason: string): TallymanError {
+  return new TallymanError("REQUEST_INVALID", `Field '${field}' is wrong: ${reason}.`, {
+    details: { field },
+  });
+}
 
 /** How much an action changed. */
 export const Changed = Type.Object({ changed: Type.Integer() }, closed);

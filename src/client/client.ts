@@ -94,13 +94,13 @@ export class TallymanClient implements Caller {
     const { body, signal } = request;
     const timeout = AbortSignal.timeout(this.#timeoutMs);
     const isNdjson = key.endsWith("/import");
+    const hasBody = method !== "GET" && method !== "DELETE";
     try {
       return await this.#fetch(`${this.#url}${pathOf(path, request)}`, {
         method,
-        headers: this.#headers(request, method === "GET" ? undefined : isNdjson),
+        headers: this.#headers(request, hasBody ? isNdjson : undefined),
         signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
-        ...(method !== "GET" &&
-          method !== "DELETE" && { body: isNdjson ? ndjson(body as object[]) : JSON.stringify(body ?? {}) }),
+        ...(hasBody && { body: isNdjson ? ndjson(body as object[]) : JSON.stringify(body ?? {}) }),
       });
     } catch (cause) {
       if (signal?.aborted) throw cause;

@@ -29,3 +29,4 @@ export {
   TickDataBatchSchema,
   TickDataSchema,
 } from "./generated/tallyman/v1/tick_data_pb.ts";
+export { messageToJson } from "./message-to-json.ts";

@@ -30,7 +30,13 @@ export { readMigrations } from "./migrations.ts";
 export { type MigrationReport, migrate } from "./migrator.ts";
 export { pipelined } from "./pipelined.ts";
 export type { DatabaseOptions, PoolStats } from "./pool.ts";
-export { ensureRunSchema, hasRunSchema, runSchemaName, validateRunId } from "./run-schema.ts";
+export {
+  ensureRunSchema,
+  hasRunSchema,
+  runIdPatternText,
+  runSchemaName,
+  validateRunId,
+} from "./run-schema.ts";
 export { quoteIdentifier } from "./schema-names.ts";
 export { schemaSnapshot } from "./schema-snapshot.ts";
 export { serverConnections, serverNow, serverVersion } from "./sql/server-facts.ts";

@@ -6,7 +6,9 @@ import { readMigrations } from "./migrations.ts";
 import { migrateSchema } from "./migrator.ts";
 import { registerRun, schemaExists } from "./sql/simulation-run.ts";
 
-const runIdPattern = /^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$/;
+/** Ids of runs, as the text of a regular expression. */
+export const runIdPatternText = "^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$";
+const runIdPattern = new RegExp(runIdPatternText);
 /** Ids that '-' → '_' maps to distinct names by itself. */
 const plainRunIdPattern = /^[a-z0-9][a-z0-9-]{0,57}$/;
 const slugCharactersMax = 40;

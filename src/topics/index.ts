@@ -34,6 +34,13 @@
  * NATS JetStream (`NatsTopics`) has the same role with other promises: see `capabilities` and docs/nats.md.
  */
 export { type DeadLetterOriginal, deadLetterOf } from "./dead-letter.ts";
+export {
+  countDeadLetters,
+  countRedrivable,
+  type DeadLetterInfo,
+  type DeadLetterPage,
+  listDeadLetters,
+} from "./dead-letters.ts";
 export { StaleMessageError } from "./stale-message-error.ts";
 export type {
   DeadLetterOptions,
@@ -55,5 +62,6 @@ export type {
   TopicWriterOptions,
 } from "./topic.ts";
 export { NatsTopics, type NatsTopicsOptions } from "./topic-nats.ts";
+export { topicNamePatternText } from "./topic-options.ts";
 export { PostgresTopics } from "./topic-postgres.ts";
 export { TopicRetention, type TopicRetentionOptions } from "./topic-retention.ts";

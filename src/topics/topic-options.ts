@@ -2,7 +2,9 @@ import { TallymanError } from "../errors/index.ts";
 import { required, resolveOptions, wholeNumber } from "../runtime/index.ts";
 import type { TopicReaderOptions, TopicWriterOptions } from "./topic.ts";
 
-const namePattern = /^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$/;
+/** Names of topics and groups, as the text of a regular expression. */
+export const topicNamePatternText = "^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$";
+const namePattern = new RegExp(topicNamePatternText);
 /** How long a claim lasts unless told otherwise. */
 export const claimTimeoutMsDefault = 300_000;
 const pollIntervalMsDefault = 1_000;

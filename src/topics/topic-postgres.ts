@@ -133,13 +133,29 @@ export class PostgresTopics implements Topics {
   }
 
   async deleteGroup(topic: string, group: string): Promise<void> {
+    await this.clearGroup(await this.removeGroup(topic, group));
+  }
+
+  /**
+   * The first half of {@link deleteGroup}, short whatever the group has before it: the group is gone. What it had
+   * before it stays for {@link clearGroup}, or for the next sweep.
+   *
+   * @returns what to clear
+   * @throws TallymanError TOPIC_GROUP_NOT_FOUND
+   */
+  async removeGroup(topic: string, group: string): Promise<number> {
     const { topicId } = await this.#find(topic);
     const [, groupId] = await this.#database.transaction((tx) =>
       pipelined(lockGroupsExclusive(tx, topicId), removeGroup(tx, topicId, group)),
     );
     if (groupId === undefined) throw groupNotFound(topic, group);
-    await this.#deleteOrphans(groupId);
     this.#hints.notify(topicId);
+    return groupId;
+  }
+
+  /** The second half of {@link deleteGroup}, in bounded steps that hold nobody up. */
+  async clearGroup(groupId: number): Promise<void> {
+    while ((await deleteOrphans(this.#database, groupId, sweepStepMax)) === sweepStepMax);
   }
 
   async setRetention(topic: string, retentionMs: number | null): Promise<void> {
@@ -148,7 +164,7 @@ export class PostgresTopics implements Topics {
   }
 
   async sweepRetention(): Promise<number> {
-    for (const groupId of await orphanedGroups(this.#database)) await this.#deleteOrphans(groupId);
+    for (const groupId of await orphanedGroups(this.#database)) await this.clearGroup(groupId);
     let deleted = 0;
     for (const topicId of await topicsWithRetention(this.#database)) deleted += await this.#sweep(topicId);
     return deleted;
@@ -223,10 +239,6 @@ export class PostgresTopics implements Topics {
     if (target === "beginning") return positionMin;
     if (target === "end") return null;
     return "position" in target ? target.position : positionAtTime(target.time);
-  }
-
-  async #deleteOrphans(groupId: number): Promise<void> {
-    while ((await deleteOrphans(this.#database, groupId, sweepStepMax)) === sweepStepMax);
   }
 
   async #sweep(topicId: number): Promise<number> {

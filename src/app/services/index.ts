@@ -46,7 +46,12 @@ export {
   type ResourceType,
 } from "./resource-registry.ts";
 export { ServiceBoard, type ServiceBoardOptions } from "./service-board.ts";
-export { type ServiceActionResult, ServiceControl, type ServiceRequestOptions } from "./service-control.ts";
+export {
+  type ServiceActionResult,
+  ServiceControl,
+  type ServiceRequestOptions,
+  type SubmittedRequest,
+} from "./service-control.ts";
 export {
   type ServiceChangeListener,
   ServiceManager,

@@ -22,6 +22,16 @@ export interface ServiceRequestOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
+/** What was asked of a service, and of which. */
+export interface SubmittedRequest {
+  readonly requestId: number;
+  readonly action: ServiceAction;
+  readonly service: string;
+  /** Name of the process that runs it. */
+  readonly manager: string;
+  readonly managerId: string;
+}
+
 /** A service after what was asked of it. */
 export interface ServiceActionResult {
   readonly manager: string;
@@ -53,45 +63,73 @@ export class ServiceControl {
     return listManagers(this.#database);
   }
 
-  /** Forgets a process that is gone for good, and its services. One that lives enters itself again. */
-  async forget(managerId: string): Promise<void> {
-    await removeManager(this.#database, managerId);
+  /**
+   * Forgets a process that is gone for good, and its services. One that lives enters itself again.
+   *
+   * @returns false when there is none with this id
+   */
+  forget(managerId: string): Promise<boolean> {
+    return removeManager(this.#database, managerId);
   }
 
   /**
    * Asks for an action and waits until it is done.
    *
-   * @throws TallymanError SERVICE_UNKNOWN, SERVICE_AMBIGUOUS; SERVICE_WRONG_STATE and other errors as the
-   * service's own process reports them; TIMED_OUT when that process does not answer
+   * @throws TallymanError as {@link submit} and {@link outcome}
    */
   async request(
     action: ServiceAction,
     service: string,
     options: ServiceRequestOptions,
   ): Promise<ServiceActionResult> {
-    const target = findTarget(await this.list(), service, options.manager);
+    return this.outcome(await this.submit(action, service, options), options);
+  }
+
+  /**
+   * Asks for an action: on a database inside a transaction, when that commits.
+   *
+   * @throws TallymanError SERVICE_UNKNOWN, SERVICE_AMBIGUOUS
+   */
+  async submit(
+    action: ServiceAction,
+    service: string,
+    { manager, requestedBy }: Pick<ServiceRequestOptions, "manager" | "requestedBy">,
+  ): Promise<SubmittedRequest> {
+    const { managerId, name } = findTarget(await this.list(), service, manager);
     const channel = serviceChannel(this.#database);
-    const { managerId } = target;
+    const request = { managerId, service, action, requestedBy, channel };
+    const requestId = await insertRequest(this.#database, request);
+    return { requestId, action, service, manager: name, managerId };
+  }
+
+  /**
+   * Waits until what was asked for is done; takes it back when nobody has begun with it in time.
+   *
+   * @throws TallymanError SERVICE_WRONG_STATE and other errors as the service's own process reports them;
+   * TIMED_OUT when that process does not answer
+   */
+  async outcome(
+    request: SubmittedRequest,
+    options: Pick<ServiceRequestOptions, "timeoutMs" | "signal"> = {},
+  ): Promise<ServiceActionResult> {
+    const { manager, managerId, service } = request;
     const wakeUp = new WakeUp();
+    const channel = serviceChannel(this.#database);
     const unsubscribe = this.#database.listener.subscribe(channel, () => wakeUp.notify());
     try {
-      const { requestedBy } = options;
-      const requestId = await insertRequest(this.#database, {
-        managerId,
-        service,
-        action,
-        requestedBy,
-        channel,
-      });
-      const outcome = await this.#outcome(requestId, wakeUp, { action, service, target, options });
-      return { manager: target.name, managerId, service, state: stateOf(outcome) };
+      const outcome = await this.#outcome(request, wakeUp, options);
+      return { manager, managerId, service, state: stateOf(outcome) };
     } finally {
       unsubscribe();
     }
   }
 
-  async #outcome(requestId: number, wakeUp: WakeUp, request: OpenRequest): Promise<RequestOutcome> {
-    const { timeoutMs = timeoutMsDefault, signal } = request.options;
+  async #outcome(
+    request: SubmittedRequest,
+    wakeUp: WakeUp,
+    { timeoutMs = timeoutMsDefault, signal }: Pick<ServiceRequestOptions, "timeoutMs" | "signal">,
+  ): Promise<RequestOutcome> {
+    const { requestId } = request;
     const deadlineMs = performance.now() + timeoutMs;
     for (;;) {
       const outcome = await readRequest(this.#database, requestId);
@@ -105,13 +143,6 @@ export class ServiceControl {
       await wakeUp.wait(Math.min(pollIntervalMs, remainingMs), signal).catch(() => undefined);
     }
   }
-}
-
-interface OpenRequest {
-  readonly action: ServiceAction;
-  readonly service: string;
-  readonly target: ListedManager;
-  readonly options: ServiceRequestOptions;
 }
 
 function findTarget(
@@ -167,16 +198,16 @@ function ambiguous(service: string, having: readonly ListedManager[]): TallymanE
 }
 
 function unanswered(
-  { action, service, target }: OpenRequest,
+  { action, service, manager }: SubmittedRequest,
   outcome: RequestOutcome | undefined,
   timeoutMs: number,
 ): TallymanError {
-  const details = { service, action, manager: target.name };
+  const details = { service, action, manager };
   if (!outcome) {
-    const message = `${target.name} ended before it could ${action} ${service}.`;
+    const message = `${manager} ended before it could ${action} ${service}.`;
     return new TallymanError("SERVICE_UNKNOWN", message, { details });
   }
   const what = outcome.isTaken ? "is still at it" : "did not answer, and the request was taken back";
-  const message = `${target.name} was asked to ${action} ${service} and ${what} after ${timeoutMs} ms.`;
+  const message = `${manager} was asked to ${action} ${service} and ${what} after ${timeoutMs} ms.`;
   return new TallymanError("TIMED_OUT", message, { details });
 }

@@ -72,13 +72,14 @@ export async function publishServices(
   return rows;
 }
 
-/** The manager is gone: so are its services and what nobody has taken. */
-export async function removeManager(executor: Executor, managerId: string): Promise<void> {
-  await executor.query(
+/** The manager is gone: so are its services and what nobody has taken. False when it was not there. */
+export async function removeManager(executor: Executor, managerId: string): Promise<boolean> {
+  const { rowCount } = await executor.query(
     `WITH gone AS (DELETE FROM tallyman.service_request WHERE manager_id = $1 AND taken_at IS NULL)
      DELETE FROM tallyman.service_manager WHERE manager_id = $1`,
     [managerId],
   );
+  return rowCount === 1;
 }
 
 /** Forgets managers that were lost long ago, and old requests. */
