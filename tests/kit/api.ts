@@ -24,7 +24,7 @@ export async function expectRefusals({ url }: HttpServer, refusals: readonly Ref
       ...(body && { body: JSON.stringify(body), headers: { "content-type": "application/json" } }),
     });
     const error = status === 400 ? { code: "REQUEST_INVALID", details: { field: why } } : { code: why };
-    expect({ request, body, status: response.status, ...(await response.json()) }).toMatchObject({
+    expect({ request, body, status: response.status, ...((await response.json()) as object) }).toMatchObject({
       request,
       body,
       status,

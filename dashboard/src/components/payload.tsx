@@ -3,8 +3,8 @@ export function Payload({ value, label }: { value: unknown; label: string }) {
   const text = typeof value === "string" ? value : JSON.stringify(value, null, 2);
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by key
-    <pre class="payload" aria-label={label} tabIndex={0}>
-      {text ?? "–"}
-    </pre>
+    <section class="payload" aria-label={label} tabIndex={0}>
+      <pre>{text ?? "–"}</pre>
+    </section>
   );
 }
