@@ -5,6 +5,7 @@ import { deadLetterRoutes } from "./routes/dead-letters.ts";
 import { domainRoutes } from "./routes/domains.ts";
 import { operatorRoutes } from "./routes/operators.ts";
 import { overviewRoutes } from "./routes/overview.ts";
+import { runRoutes } from "./routes/runs.ts";
 import { schedulerRoutes } from "./routes/scheduler.ts";
 import { serviceRoutes } from "./routes/services.ts";
 import { topicRoutes } from "./routes/topics.ts";
@@ -21,6 +22,7 @@ export const apiRoutes = {
   ...topicRoutes,
   ...deadLetterRoutes,
   ...serviceRoutes,
+  ...runRoutes,
   ...operatorRoutes,
 };
 

@@ -1,15 +1,7 @@
 import { Command } from "commander";
-import type { SimulationMetadata } from "../contracts/index.ts";
-import {
-  accountForTicks,
-  createBatchCoordinator,
-  type GapInfo,
-  listIndexerClasses,
-  MetadataReader,
-  type TickAccount,
-} from "../coordination/index.ts";
-import { type Database, hasRunSchema, runSchemaName } from "../database/index.ts";
-import { isTallymanError, TallymanError } from "../errors/index.ts";
+import { accountForRun, type GapInfo, listGaps, type RunAccount } from "../coordination/index.ts";
+import { type Database, openRun } from "../database/index.ts";
+import { TallymanError } from "../errors/index.ts";
 import { withTallyman } from "./open.ts";
 import { alignColumns, type GlobalOptions, printResult } from "./output.ts";
 import { stripLegend, tickStrip } from "./tick-strip.ts";
@@ -19,17 +11,13 @@ interface Options extends GlobalOptions {
   readonly indexerClass?: string;
 }
 
-interface Report {
-  readonly indexerClass: string;
-  readonly expected: number;
-  readonly counts: TickAccount["counts"];
-  readonly unaccounted: number;
-  readonly endDeclared: boolean;
+interface Report extends Omit<RunAccount, "ranges"> {
   readonly gaps: readonly GapInfo[];
   readonly strip: string;
 }
 
 const stripWidthMax = 100;
+const gapsMax = 1_000;
 
 /** `tallyman gaps`: which expected ticks are where, for each indexer class. */
 export function gapsCommand(): Command {
@@ -46,49 +34,23 @@ export function gapsCommand(): Command {
 }
 
 async function reportRun(database: Database, { run, indexerClass }: Options): Promise<Report[]> {
-  const classes = await knownClasses(database, run);
-  const wanted = classes.filter((name) => indexerClass === undefined || name === indexerClass);
-  if (wanted.length === 0) {
-    const what =
-      indexerClass === undefined ? "no indexer has worked on it yet" : `no indexer class ${indexerClass}`;
-    throw new TallymanError(
-      "RUN_NOT_FOUND",
-      `Run ${run}: ${what}. 'tallyman run list' shows the known runs.`,
-    );
-  }
-  return Promise.all(wanted.map((name) => report(database, run, name)));
+  const accounts = await accountForRun(database, run, indexerClass);
+  if (accounts.length === 0)
+    throw new TallymanError("RUN_NOT_FOUND", `Run ${run}: no indexer has worked on it yet.`);
+  return Promise.all(accounts.map((account) => report(database, run, account)));
 }
 
-async function knownClasses(database: Database, runId: string): Promise<string[]> {
-  return (await hasRunSchema(database, runId))
-    ? listIndexerClasses(database.forRun(runSchemaName(runId)))
-    : [];
-}
-
-/** The run's metadata; undefined while it is not indexed. A database error is not the same thing. */
-async function metadataOf(database: Database, runId: string): Promise<SimulationMetadata | undefined> {
-  return new MetadataReader(database).getMetadata(runId).catch((error: unknown) => {
-    if (isTallymanError(error, "METADATA_NOT_FOUND")) return undefined;
-    throw error;
-  });
-}
-
-async function report(database: Database, runId: string, indexerClass: string): Promise<Report> {
-  const metadata = await metadataOf(database, runId);
-  const declaredEnd = metadata?.declaredEndTick === undefined ? undefined : Number(metadata.declaredEndTick);
-  const expected = { samplingInterval: metadata?.samplingInterval ?? 1, declaredEnd };
-  const account = await accountForTicks(database, runId, indexerClass, expected);
-  const coordinator = createBatchCoordinator(database);
-  coordinator.setSimulationRun(runId);
-  const gaps = await coordinator.setIndexerClass(indexerClass).listGaps();
+async function report(
+  database: Database,
+  runId: string,
+  { ranges, ...account }: RunAccount,
+): Promise<Report> {
+  const gaps = await listGaps(await openRun(database, runId), account.indexerClass, { limit: gapsMax });
   const width = Math.min(process.stdout.columns ?? stripWidthMax, stripWidthMax);
-  const { ranges, ...totals } = account;
   return {
-    indexerClass,
-    ...totals,
-    endDeclared: declaredEnd !== undefined,
+    ...account,
     gaps,
-    strip: tickStrip(ranges, width),
+    strip: tickStrip(ranges, { width, samplingInterval: account.samplingInterval }),
   };
 }
 

@@ -10,7 +10,7 @@ describe("tickStrip", () => {
       { tickClass: "failed", start: 700, end: 790 },
       { tickClass: "permanent", start: 800, end: 990 },
     ] as const;
-    expect(tickStrip(ranges, 10)).toBe("████·░░!××");
+    expect(tickStrip(ranges, { width: 10, samplingInterval: 10 })).toBe("████·░░!××");
   });
 
   it("never hides a small gap in a large range", () => {
@@ -19,11 +19,12 @@ describe("tickStrip", () => {
       { tickClass: "pending", start: 500_000, end: 500_000 },
       { tickClass: "indexed", start: 500_001, end: 999_999 },
     ] as const;
-    expect(tickStrip(ranges, 20)).toBe("██████████·█████████");
+    expect(tickStrip(ranges, { width: 20, samplingInterval: 1 })).toBe("██████████·█████████");
   });
 
   it("is no wider than the range", () => {
-    expect(tickStrip([{ tickClass: "indexed", start: 0, end: 2 }], 80)).toBe("███");
-    expect(tickStrip([], 80)).toBe("█");
+    const wide = { width: 80, samplingInterval: 1 };
+    expect(tickStrip([{ tickClass: "indexed", start: 0, end: 2 }], wide)).toBe("███");
+    expect(tickStrip([], wide)).toBe("");
   });
 });

@@ -69,7 +69,7 @@ export abstract class DatabaseGapMap extends DatabaseCapability {
   }
 
   async listGaps(limit = listGapsDefault, status?: GapInfo["status"]): Promise<readonly GapInfo[]> {
-    return this.read((executor) => listGaps(executor, this.indexerClass, limit, status), []);
+    return this.read((executor) => listGaps(executor, this.indexerClass, { limit, status }), []);
   }
 
   async isGapOlderThan(gapStart: number, ageMs: number): Promise<boolean> {

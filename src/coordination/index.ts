@@ -33,11 +33,14 @@ export {
   type IdempotencyTracker,
   InMemoryIdempotencyTracker,
 } from "./idempotency-tracker.ts";
-export { MetadataReader, MetadataWriter } from "./metadata.ts";
+export { findMetadata, MetadataReader, MetadataWriter } from "./metadata.ts";
 export { DatabaseRetryTracker, InMemoryRetryTracker, type RetryTracker } from "./retry-tracker.ts";
+export { accountForRun, indexerNotFound, type RunAccount } from "./run-account.ts";
+export { getRun, listRuns, type RunInfo, type RunMetadata } from "./run-info.ts";
 export type { BatchToClaim, GrantedClaim, RefusedClaim } from "./sql/claim-batches.ts";
 export type { ClaimStep, FailedFilter, HeldClaim, LedgerEntry, TakenOver } from "./sql/claims.ts";
-export type { GapInfo } from "./sql/gaps.ts";
+export { type FailedFile, listFailedFiles } from "./sql/failed-files.ts";
+export { countGaps, type GapCounts, type GapInfo, type GapPage, listGaps } from "./sql/gaps.ts";
 export type { KnownFile, UnclaimedFile } from "./sql/manifest.ts";
 export type { ReconciledGaps } from "./sql/reconcile-gaps.ts";
 export {
@@ -48,3 +51,4 @@ export {
   type TickClass,
 } from "./sql/tick-account.ts";
 export { accountForTicks, type TickAccount } from "./tick-account.ts";
+export { bucketTicks, type TickBucket, type TickBucketOptions } from "./tick-buckets.ts";

@@ -65,6 +65,17 @@ export class MetadataReader extends DatabaseCapability {
   }
 }
 
+/** A run's metadata; undefined while it is not indexed. */
+export async function findMetadata(
+  database: Database,
+  runId: string,
+): Promise<SimulationMetadata | undefined> {
+  return new MetadataReader(database).getMetadata(runId).catch((error: unknown) => {
+    if (error instanceof MetadataNotFoundError) return undefined;
+    throw error;
+  });
+}
+
 /** Writes a run's metadata, making the run's schema when it is the first to come. */
 export class MetadataWriter extends DatabaseCapability {
   readonly #written = new Counter();

@@ -32,14 +32,15 @@ export { pipelined } from "./pipelined.ts";
 export type { DatabaseOptions, PoolStats } from "./pool.ts";
 export {
   ensureRunSchema,
-  hasRunSchema,
+  openRun,
   runIdPatternText,
+  runNotFound,
   runSchemaName,
   validateRunId,
 } from "./run-schema.ts";
 export { quoteIdentifier } from "./schema-names.ts";
 export { schemaSnapshot } from "./schema-snapshot.ts";
 export { serverConnections, serverNow, serverVersion } from "./sql/server-facts.ts";
-export { type RegisteredRun, registeredRuns } from "./sql/simulation-run.ts";
+export { findRun, newestRuns, type RegisteredRun, registeredRuns } from "./sql/simulation-run.ts";
 export { errorCodeOf, type RetryClass, retryClassOf } from "./sqlstate.ts";
 export { Transaction } from "./transaction.ts";

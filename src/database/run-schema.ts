@@ -1,10 +1,9 @@
 import { createHash } from "node:crypto";
 import { TallymanError } from "../errors/index.ts";
-import type { Database } from "./database.ts";
-import type { Executor } from "./executor.ts";
+import type { Database, RunDatabase } from "./database.ts";
 import { readMigrations } from "./migrations.ts";
 import { migrateSchema } from "./migrator.ts";
-import { registerRun, schemaExists } from "./sql/simulation-run.ts";
+import { findRun, registerRun } from "./sql/simulation-run.ts";
 
 /** Ids of runs, as the text of a regular expression. */
 export const runIdPatternText = "^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$";
@@ -35,9 +34,24 @@ export function runSchemaName(runId: string): string {
   return `simh_${slug.slice(0, slugCharactersMax)}_${hash}`;
 }
 
-/** Whether the run's schema exists, without making it. */
-export async function hasRunSchema(executor: Executor, runId: string): Promise<boolean> {
-  return schemaExists(executor, runSchemaName(runId));
+/**
+ * The tables of a run that is known; never makes any.
+ *
+ * @throws TallymanError RUN_ID_INVALID, RUN_NOT_FOUND
+ */
+export async function openRun(database: Database, runId: string): Promise<RunDatabase> {
+  const run = await findRun(database, validateRunId(runId));
+  if (!run) throw runNotFound(runId);
+  return database.forRun(run.schemaName);
+}
+
+/** The database knows no such run. */
+export function runNotFound(runId: string): TallymanError {
+  return new TallymanError(
+    "RUN_NOT_FOUND",
+    `The database knows no run '${runId}'. List the known ones with 'tallyman run list'.`,
+    { details: { runId } },
+  );
 }
 
 const ensuredSchemas = new WeakMap<Database, Map<string, Promise<void>>>();

@@ -1,5 +1,5 @@
-import { type Database, hasRunSchema, runSchemaName } from "../database/index.ts";
-import { TallymanError } from "../errors/index.ts";
+import { indexerNotFound } from "../coordination/index.ts";
+import { type Database, openRun } from "../database/index.ts";
 import type { Topics } from "../topics/index.ts";
 import { findIndexerGroup, forgetIndexer, type IndexerGroup } from "./indexer/sql/indexer-groups.ts";
 
@@ -23,23 +23,13 @@ export async function reindex(
   scope: ReindexScope,
 ): Promise<IndexerGroup> {
   const { runId, indexerClass, topic } = scope;
-  const schema = runSchemaName(runId);
-  if (!(await hasRunSchema(database, runId)))
-    throw new TallymanError("RUN_NOT_FOUND", `Run ${runId} is not indexed.`, { details: { runId } });
-  const group = await database.forRun(schema).transaction(async (tx) => {
+  const run = await openRun(database, runId);
+  const group = await run.transaction(async (tx) => {
     const found = await findIndexerGroup(tx, indexerClass);
-    if (!found) throw notFound(runId, indexerClass);
+    if (!found) throw indexerNotFound(runId, indexerClass);
     await forgetIndexer(tx, found);
     return found;
   });
   if (topic && group.consumerGroup) await topics.seekGroup(topic, group.consumerGroup, "beginning");
   return group;
-}
-
-function notFound(runId: string, indexerClass: string): TallymanError {
-  return new TallymanError(
-    "INDEXER_NOT_FOUND",
-    `No indexer ${indexerClass} has worked on run ${runId}. 'tallyman gaps --run ${runId}' shows those that have.`,
-    { details: { runId, indexerClass } },
-  );
 }

@@ -23,8 +23,9 @@ export async function expectRefusals({ url }: HttpServer, refusals: readonly Ref
       method,
       ...(body && { body: JSON.stringify(body), headers: { "content-type": "application/json" } }),
     });
+    const answer = (await response.json()) as object;
     const error = status === 400 ? { code: "REQUEST_INVALID", details: { field: why } } : { code: why };
-    expect({ request, body, status: response.status, ...((await response.json()) as object) }).toMatchObject({
+    expect({ request, body, status: response.status, ...answer }).toMatchObject({
       request,
       body,
       status,

@@ -118,7 +118,7 @@ async function watch({
     await gaps.look();
     return gaps.isComplete();
   });
-  say(tickStrip((await gaps.account()).ranges, stripWidth));
+  say(tickStrip((await gaps.account()).ranges, { width: stripWidth, samplingInterval: 1 }));
   say(stripLegend);
 }
 

@@ -60,19 +60,45 @@ export async function oldestPendingGap(
   return rows.map(toGap)[0];
 }
 
-/** Gaps in tick order, of one status when it is named. */
+/** Which gaps. */
+export interface GapPage {
+  readonly limit: number;
+  /** Default: both. */
+  readonly status?: GapInfo["status"] | undefined;
+  /** Begin behind the gap that starts here; for further pages. */
+  readonly after?: number | undefined;
+}
+
+/** Gaps of an indexer class in tick order. */
 export async function listGaps(
   executor: Executor,
   indexerClass: string,
-  limit: number,
-  status?: GapInfo["status"],
+  { limit, status, after }: GapPage,
 ): Promise<GapInfo[]> {
   const { rows } = await executor.query<GapRow>(
     `SELECT ${gapColumns} FROM sim.coordinator_gaps
-     WHERE indexer_class = $1 AND ($3::text IS NULL OR status = $3) ORDER BY gap_start_tick LIMIT $2`,
-    [indexerClass, limit, status ?? null],
+     WHERE indexer_class = $1 AND ($3::text IS NULL OR status = $3) AND ($4::bigint IS NULL OR gap_start_tick > $4)
+     ORDER BY gap_start_tick LIMIT $2`,
+    [indexerClass, limit, status ?? null, after ?? null],
   );
   return rows.map(toGap);
+}
+
+/** How many gaps a run has, of all indexer classes. */
+export interface GapCounts {
+  readonly pending: number;
+  readonly permanent: number;
+}
+
+/** Counts the gaps of a run, up to `max` of each status: a bounded look, however many there are. */
+export async function countGaps(executor: Executor, max: number): Promise<GapCounts> {
+  const upTo = (status: string) =>
+    `(SELECT count(*) FROM (SELECT FROM sim.coordinator_gaps WHERE status = '${status}' LIMIT $1) found)`;
+  const { rows } = await executor.query<GapCounts>(
+    `SELECT ${upTo("pending")} AS pending, ${upTo("permanent")} AS permanent`,
+    [max],
+  );
+  return rows[0] ?? { pending: 0, permanent: 0 };
 }
 
 /** Whether a pending gap has been missing for at least this long, by the database's clock. */

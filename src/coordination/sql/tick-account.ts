@@ -57,20 +57,35 @@ export interface ClaimCount {
   readonly files: number;
 }
 
-/** Files by indexer class, status and instance. */
+/** Instances come and go, each with an id of its own. */
+const claimCountsMax = 10_000;
+
+/** Files by indexer class, status and instance; 10,000 such counts at most. */
 export async function countClaims(executor: Executor): Promise<ClaimCount[]> {
   const { rows } = await executor.query<ClaimCount>(
     `SELECT indexer_class AS "indexerClass", status, indexer_instance_id AS "instanceId", count(*)::int AS files
-     FROM sim.coordinator_batches GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`,
+     FROM sim.coordinator_batches GROUP BY 1, 2, 3 ORDER BY 1, 2, 3 LIMIT $1`,
+    [claimCountsMax],
   );
   return rows;
 }
 
+/** The indexer classes in a table whose key begins with them: walks from one to the next along the key. */
+const classesIn = (table: string) => `
+  WITH RECURSIVE present AS (
+    (SELECT indexer_class FROM sim.${table} ORDER BY indexer_class LIMIT 1)
+    UNION ALL
+    SELECT (SELECT next.indexer_class FROM sim.${table} next WHERE next.indexer_class > present.indexer_class
+            ORDER BY next.indexer_class LIMIT 1)
+    FROM present WHERE present.indexer_class IS NOT NULL
+  )
+  SELECT indexer_class AS name FROM present WHERE indexer_class IS NOT NULL`;
+
 /** The indexer classes that have worked on the run. */
 export async function listIndexerClasses(executor: Executor): Promise<string[]> {
   const { rows } = await executor.query<{ name: string }>(
-    `SELECT indexer_class AS name FROM sim.coordinator_batches
-     UNION SELECT indexer_class FROM sim.coordinator_gaps ORDER BY 1`,
+    `SELECT name FROM (${classesIn("coordinator_batches")}) batches
+     UNION SELECT name FROM (${classesIn("coordinator_gaps")}) gaps ORDER BY 1`,
   );
   return rows.map((row) => row.name);
 }

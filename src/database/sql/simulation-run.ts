@@ -8,12 +8,6 @@ export async function registerRun(executor: Executor, runId: string, schema: str
   );
 }
 
-/** Whether a schema of this name exists. */
-export async function schemaExists(executor: Executor, schema: string): Promise<boolean> {
-  const { rowCount } = await executor.query("SELECT FROM pg_namespace WHERE nspname = $1", [schema]);
-  return rowCount === 1;
-}
-
 /** A run of the register. */
 export interface RegisteredRun {
   readonly runId: string;
@@ -21,11 +15,39 @@ export interface RegisteredRun {
   readonly createdAt: Date;
 }
 
+const runColumns = `run_id AS "runId", schema_name AS "schemaName", created_at AS "createdAt"`;
+
+/** A run whose schema was dropped by hand has no tables to look at. */
+const hasSchema = "EXISTS (SELECT FROM pg_namespace WHERE nspname = schema_name)";
+
+/** One run of the register that has its tables. */
+export async function findRun(executor: Executor, runId: string): Promise<RegisteredRun | undefined> {
+  const { rows } = await executor.query<RegisteredRun>(
+    `SELECT ${runColumns} FROM tallyman.simulation_run WHERE run_id = $1 AND ${hasSchema}`,
+    [runId],
+  );
+  return rows[0];
+}
+
+/** Runs that have their tables, the newest first; `cursor` is the last run of the page before. */
+export async function newestRuns(
+  executor: Executor,
+  { limit, cursor }: { readonly limit: number; readonly cursor?: string | undefined },
+): Promise<RegisteredRun[]> {
+  const { rows } = await executor.query<RegisteredRun>(
+    `SELECT ${runColumns} FROM tallyman.simulation_run
+     WHERE ${hasSchema} AND ($2::text IS NULL OR (created_at, run_id) <
+       (SELECT before.created_at, before.run_id FROM tallyman.simulation_run before WHERE before.run_id = $2))
+     ORDER BY created_at DESC, run_id DESC LIMIT $1`,
+    [limit, cursor ?? null],
+  );
+  return rows;
+}
+
 /** The register of runs, the oldest first. */
 export async function registeredRuns(executor: Executor): Promise<RegisteredRun[]> {
   const { rows } = await executor.query<RegisteredRun>(
-    `SELECT run_id AS "runId", schema_name AS "schemaName", created_at AS "createdAt"
-     FROM tallyman.simulation_run ORDER BY created_at, run_id`,
+    `SELECT ${runColumns} FROM tallyman.simulation_run ORDER BY created_at, run_id`,
   );
   return rows;
 }
