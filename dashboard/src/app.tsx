@@ -11,6 +11,7 @@ import { BatchesScreen } from "./screens/batches.tsx";
 import { FleetScreen } from "./screens/fleet.tsx";
 import { LogInScreen } from "./screens/log-in.tsx";
 import { OverviewScreen } from "./screens/overview.tsx";
+import { PipelineScreen } from "./screens/pipeline.tsx";
 import { TroubleshootingScreen } from "./screens/troubleshooting.tsx";
 import { needsLogIn, readSession, session, sessionError } from "./session.ts";
 import { Shell } from "./shell.tsx";
@@ -57,6 +58,8 @@ function Screen() {
       return second ? <BatchScreen key={second} batchId={second} /> : <BatchesScreen />;
     case "troubleshooting":
       return <TroubleshootingScreen />;
+    case "pipeline":
+      return <PipelineScreen />;
     case "fleet":
       return <FleetScreen />;
     case "audit":

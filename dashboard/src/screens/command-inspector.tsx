@@ -28,7 +28,7 @@ export function openCommand({ domain, commandId }: CommandKey): void {
 /** A button that looks like a link and opens the sheet about a command. */
 export function CommandLink({ command, children }: { command: CommandKey; children: ComponentChildren }) {
   return (
-    <button type="button" class="button-plain mono" onClick={() => openCommand(command)}>
+    <button type="button" class="button-link mono" onClick={() => openCommand(command)}>
       {children}
     </button>
   );

@@ -94,7 +94,7 @@ function Figures({ overview, history }: { overview: Overview; history: readonly 
         href="/troubleshooting"
         values={of((sample) => sample.inTroubleshooting)}
       >
-        commands that need a person
+        need a person
       </Figure>
       <Figure
         label="Pipeline lag"
@@ -153,7 +153,7 @@ function Figure({ label, value, href, values, isText = false, children }: Figure
       <span class="figure-value" title={value}>
         {value}
       </span>
-      {values ? <Sparkline values={values} label={`${label}, the last hour`} /> : <span />}
+      {values && <Sparkline values={values} label={`${label}, the last hour`} />}
       <span class="figure-note">{children}</span>
     </a>
   );

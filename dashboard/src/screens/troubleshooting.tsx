@@ -81,7 +81,7 @@ const groupColumns: readonly Column<Group>[] = [
       <span class="two-lines">
         <button
           type="button"
-          class="button-plain error-text"
+          class="button-link error-text"
           aria-expanded={isOpen(group)}
           onClick={() => toggle(group)}
         >
