@@ -24,12 +24,21 @@ export async function call<Key extends RouteKey>(
   key: Key,
   ...request: object extends ApiRequest<Key> ? [ApiRequest<Key>?] : [ApiRequest<Key>]
 ): Promise<Answer<Key>> {
-  try {
-    return await client.call(key, ...request);
-  } catch (error) {
-    if (error instanceof ApiError && error.code === "TOKEN_REQUIRED") logInAgain();
-    throw error;
-  }
+  return client.call(key, ...request).catch(noticeEnd);
+}
+
+/**
+ * The binary form of a route's answer.
+ *
+ * @throws ApiError
+ */
+export async function bytesOf<Key extends RouteKey>(key: Key, request: ApiRequest<Key>): Promise<ArrayBuffer> {
+  return client.bytes(key, request).catch(noticeEnd);
+}
+
+function noticeEnd(error: unknown): never {
+  if (error instanceof ApiError && error.code === "TOKEN_REQUIRED") logInAgain();
+  throw error;
 }
 
 /** What went wrong, for people. */

@@ -13,6 +13,7 @@ import { LogInScreen } from "./screens/log-in.tsx";
 import { OverviewScreen } from "./screens/overview.tsx";
 import { PipelineScreen } from "./screens/pipeline.tsx";
 import { TroubleshootingScreen } from "./screens/troubleshooting.tsx";
+import { WorldScreen } from "./screens/world.tsx";
 import { needsLogIn, readSession, session, sessionError } from "./session.ts";
 import { Shell } from "./shell.tsx";
 
@@ -60,6 +61,8 @@ function Screen() {
       return <TroubleshootingScreen />;
     case "pipeline":
       return <PipelineScreen />;
+    case "world":
+      return <WorldScreen />;
     case "fleet":
       return <FleetScreen />;
     case "audit":
