@@ -10,6 +10,7 @@ import { schedulerRoutes } from "./routes/scheduler.ts";
 import { serviceRoutes } from "./routes/services.ts";
 import { topicRoutes } from "./routes/topics.ts";
 import { troubleshootingRoutes } from "./routes/troubleshooting.ts";
+import { worldRoutes } from "./routes/world.ts";
 
 /** Every route, by method and path. */
 export const apiRoutes = {
@@ -23,6 +24,7 @@ export const apiRoutes = {
   ...deadLetterRoutes,
   ...serviceRoutes,
   ...runRoutes,
+  ...worldRoutes,
   ...operatorRoutes,
 };
 

@@ -51,6 +51,12 @@ export interface RouteSpec<
   readonly query?: Query;
   readonly body?: Body;
   readonly data: Data;
+  /** The same data as bytes, for whoever asks with `format=binary`. */
+  readonly binary?: {
+    /** Where which byte is. */
+    readonly description: string;
+    encode(data: Sent<Static<Data>>): Uint8Array;
+  };
 }
 
 /**

@@ -17,6 +17,9 @@ export const MaybeText = Type.Unsafe<string | null>({ type: ["string", "null"] }
 /** A whole number, or null. */
 export const MaybeInteger = Type.Unsafe<number | null>({ type: ["integer", "null"] });
 
+/** Any number, or null. */
+export const MaybeNumber = Type.Unsafe<number | null>({ type: ["number", "null"] });
+
 /** One of these texts. */
 export function oneOf<const Texts extends readonly string[]>(texts: Texts) {
   return Type.Unsafe<Texts[number]>({ type: "string", enum: texts });

@@ -82,11 +82,18 @@ export class TallymanClient implements Caller {
       ? [ApiRequest<Key>?]
       : [ApiRequest<Key>]
   ): Promise<Api[Key]["data"]> {
-    const response = await this.#send(key, request as AnyRequest);
-    const envelope = (await response.json().catch(() => undefined)) as Envelope | undefined;
-    if (response.ok && envelope?.success) return envelope.data as Api[Key]["data"];
-    const error = envelope?.error ?? { code: "INTERNAL", message: `The server answered ${response.status}.` };
-    throw new ApiError(response.status, error);
+    return dataOf(await this.#send(key, request as AnyRequest)) as Promise<Api[Key]["data"]>;
+  }
+
+  /**
+   * Calls a route that has a binary form, and returns that.
+   *
+   * @throws ApiError as {@link call}
+   */
+  async bytes<Key extends RouteKey>(key: Key, request: ApiRequest<Key>): Promise<ArrayBuffer> {
+    const { query, ...rest } = request as AnyRequest;
+    const response = await this.#send(key, { ...rest, query: { ...query, format: "binary" } });
+    return response.ok ? response.arrayBuffer() : (dataOf(response) as Promise<never>);
   }
 
   async #send(key: string, request: AnyRequest): Promise<Response> {
@@ -118,6 +125,14 @@ export class TallymanClient implements Caller {
       }),
     };
   }
+}
+
+/** The data of a success; a failure is thrown. */
+async function dataOf(response: Response): Promise<unknown> {
+  const envelope = (await response.json().catch(() => undefined)) as Envelope | undefined;
+  if (response.ok && envelope?.success) return envelope.data;
+  const error = envelope?.error ?? { code: "INTERNAL", message: `The server answered ${response.status}.` };
+  throw new ApiError(response.status, error);
 }
 
 function pathOf(path: string, { params = {}, query = {} }: AnyRequest): string {

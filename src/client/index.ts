@@ -19,3 +19,4 @@ export {
   TallymanClient,
   type TallymanClientOptions,
 } from "./client.ts";
+export { decodeWorld, type WorldColumns } from "./decode-world.ts";

@@ -52,6 +52,18 @@ export const pipelineCodes = {
     meaning: "No indexer of that name has worked on the run.",
     remedy: "Use the name of its class, as 'tallyman gaps' shows it.",
   },
+  TICK_NOT_INDEXED: {
+    status: 404,
+    exit: exitCodes.notFound,
+    meaning: "The run has no indexed data at the tick, nor, unless just that tick was asked for, before it.",
+    remedy: "Ask for a later tick, or wait for the indexers.",
+  },
+  ORGANISM_NOT_FOUND: {
+    status: 404,
+    exit: exitCodes.notFound,
+    meaning: "No organism of this id is indexed.",
+    remedy: "Ask for the organisms that live at a tick; they come with their ids.",
+  },
   INDEXER_GROUP_CONFLICT: {
     status: 409,
     exit: exitCodes.usage,

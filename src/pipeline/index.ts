@@ -125,6 +125,12 @@ export {
   type PathPoint,
 } from "./queries/sql/organism-life.ts";
 export {
+  type OrganismAtTick,
+  type OrganismsAtTick,
+  type OrganismsOptions,
+  organismsAtTick,
+} from "./queries/sql/organisms-at-tick.ts";
+export {
   type StatisticsBucket,
   type StatisticsRangeOptions,
   statisticsOverRange,

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import type { RouteSpec } from "../api/index.ts";
 import { Failure, successOf } from "./envelope.ts";
-import { isImport } from "./serve-routes.ts";
+import { binaryContentType, isImport } from "./serve-routes.ts";
 
 interface ObjectSchema {
   readonly properties?: Readonly<Record<string, object>>;
@@ -106,16 +106,20 @@ function bodyOf({ body, ...route }: Documented) {
   };
 }
 
-function responsesOf({ data, isRaw }: Documented) {
+function responsesOf({ data, isRaw, binary }: Documented) {
   const failure = { content: { "application/json": { schema: { $ref: "#/components/schemas/Failure" } } } };
   const content = isRaw
     ? { [(data as { "x-content-type"?: string })["x-content-type"] ?? "text/plain"]: { schema: data } }
     : { "application/json": { schema: successOf(data) } };
   return {
-    200: { description: "Done", content },
+    200: { description: "Done", content: { ...content, ...(binary && bytesOf(binary)) } },
     "4XX": { description: "The request can't be done; `error.code` says why", ...failure },
     "5XX": { description: "The server can't do it now", ...failure },
   };
+}
+
+function bytesOf({ description }: { readonly description: string }) {
+  return { [binaryContentType]: { schema: { type: "string", format: "binary", description } } };
 }
 
 /** `POST /api/tsq/retry` becomes `postTsqRetry`. */

@@ -47,6 +47,9 @@ export function serveRoutes(
     );
 }
 
+/** Of answers that are bytes. */
+export const binaryContentType = "application/octet-stream";
+
 type Handle = (request: FastifyRequest, caller: Caller, reply: FastifyReply) => Promise<unknown>;
 
 function add(
@@ -74,6 +77,8 @@ function add(
     handler: async (request, reply) => {
       const caller = callers.get(request) ?? anyone;
       const data = await handle(request, caller, reply);
+      if (route.binary && (request.query as { format?: string }).format === "binary")
+        return reply.type(binaryContentType).send(Buffer.from(route.binary.encode(data).buffer));
       return route.isRaw ? data : { success: true, data };
     },
   });

@@ -1,7 +1,7 @@
 import { Type } from "typebox";
 import { readOverview } from "../overview.ts";
 import { closed, route } from "../route.ts";
-import { oneOf, Timestamp } from "../schemas.ts";
+import { MaybeNumber, oneOf, Timestamp } from "../schemas.ts";
 
 const count = Type.Integer();
 
@@ -32,7 +32,7 @@ const Overview = Type.Object(
         segmentsOwned: count,
         segmentCount: count,
         jobsParked: count,
-        overdueMs: Type.Unsafe<number | null>({ type: ["number", "null"] }),
+        overdueMs: MaybeNumber,
       },
       closed,
     ),

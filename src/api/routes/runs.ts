@@ -156,8 +156,8 @@ export const runRoutes = {
       data: Type.Array(Account),
     },
     async ({ database }, { params: { runId }, query: { indexerClass, ...strip } }) => {
-      const { from = 0, to = from } = strip;
-      if (to < from) throw invalidField("to", "it comes before 'from'");
+      if ((strip.to ?? Number.MAX_SAFE_INTEGER) < (strip.from ?? 0))
+        throw invalidField("to", "it comes before 'from'");
       const accounts = await accountForRun(database, runId, indexerClass);
       return accounts.map((account) => shownAccount(account, strip));
     },
