@@ -32,7 +32,10 @@ export async function call<Key extends RouteKey>(
  *
  * @throws ApiError
  */
-export async function bytesOf<Key extends RouteKey>(key: Key, request: ApiRequest<Key>): Promise<ArrayBuffer> {
+export async function bytesOf<Key extends RouteKey>(
+  key: Key,
+  request: ApiRequest<Key>,
+): Promise<ArrayBuffer> {
   return client.bytes(key, request).catch(noticeEnd);
 }
 

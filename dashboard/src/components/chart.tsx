@@ -1,5 +1,5 @@
 import { useEffect, useRef } from "preact/hooks";
-import uPlot from "uplot";
+import type uPlot from "uplot";
 import { systemTheme } from "../system-theme.ts";
 
 /** A line of a chart. */
@@ -33,15 +33,16 @@ export function Chart(props: ChartProps) {
   const theme = systemTheme.value;
   useEffect(() => {
     if (!place.current) return;
-    const made = makePlot(place.current, latest);
-    plot.current = made;
     const resized = new ResizeObserver(([entry]) => {
-      if (entry) made.setSize({ width: entry.contentRect.width, height });
+      if (entry) plot.current?.setSize({ width: entry.contentRect.width, height });
     });
     resized.observe(place.current);
+    void makePlot(place.current, latest).then((made) => {
+      plot.current = made;
+    });
     return () => {
       resized.disconnect();
-      made.destroy();
+      plot.current?.destroy();
     };
   }, [theme, lines.length]);
   useEffect(() => plot.current?.setData(dataOf(latest.current)), [ticks, lines]);
@@ -53,11 +54,21 @@ function dataOf({ ticks, lines }: ChartProps): uPlot.AlignedData {
   return [[...ticks], ...lines.map(({ values }) => [...values])];
 }
 
-function makePlot(place: HTMLElement, latest: { readonly current: ChartProps }): uPlot {
+/** The library of charts is loaded with the first one: most screens have none. */
+async function makePlot(place: HTMLElement, latest: { readonly current: ChartProps }): Promise<uPlot> {
+  const { default: Plot } = await import("uplot");
+  return new Plot(optionsOf(place, latest), dataOf(latest.current), place);
+}
+
+function optionsOf(place: HTMLElement, latest: { readonly current: ChartProps }): uPlot.Options {
   const style = getComputedStyle(place);
   const colour = (property: string) => style.getPropertyValue(property);
-  const axis = { stroke: colour("--text-faint"), grid: { stroke: colour("--line"), width: 1 }, ticks: { show: false } };
-  const options: uPlot.Options = {
+  const axis = {
+    stroke: colour("--text-faint"),
+    grid: { stroke: colour("--line"), width: 1 },
+    ticks: { show: false },
+  };
+  return {
     width: place.clientWidth,
     height,
     legend: { show: false },
@@ -73,7 +84,6 @@ function makePlot(place: HTMLElement, latest: { readonly current: ChartProps }):
       ready: [(plot) => plot.over.addEventListener("click", () => pickTick(plot, latest.current))],
     },
   };
-  return new uPlot(options, dataOf(latest.current), place);
 }
 
 function pickTick(plot: uPlot, { pick }: ChartProps): void {

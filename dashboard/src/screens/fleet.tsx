@@ -5,6 +5,7 @@ import { Panel, ScreenHead } from "../components/panel.tsx";
 import { Empty, WhenLoaded } from "../components/states.tsx";
 import { type Column, Table } from "../components/table.tsx";
 import { useData } from "../data.ts";
+import { JobPanel } from "./job-panel.tsx";
 import { SegmentGrid } from "./segment-grid.tsx";
 import { WorkerPanel } from "./worker-panel.tsx";
 
@@ -30,6 +31,7 @@ export function FleetScreen() {
           <CoordinatorPanel />
         </div>
       </div>
+      <JobPanel />
     </>
   );
 }

@@ -24,8 +24,7 @@ export function OrganismInspector({ runId }: { runId: string }) {
 function LifeOf({ runId, organismId }: { runId: string; organismId: number }) {
   const life = useData(
     `life ${runId} ${organismId}`,
-    (signal) =>
-      call("GET /api/runs/:runId/organisms/:organismId", { params: { runId, organismId }, signal }),
+    (signal) => call("GET /api/runs/:runId/organisms/:organismId", { params: { runId, organismId }, signal }),
     [`run:${runId}`],
   );
   return (
@@ -84,6 +83,11 @@ function EnergyChart({ life: { path } }: { life: Life }) {
     [path],
   );
   return (
-    <Chart label="Energy over its life" ticks={ticks} lines={lines} pick={(tick) => setSearch({ tick: `${tick}` })} />
+    <Chart
+      label="Energy over its life"
+      ticks={ticks}
+      lines={lines}
+      pick={(tick) => setSearch({ tick: `${tick}` })}
+    />
   );
 }

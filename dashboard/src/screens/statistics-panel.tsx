@@ -60,7 +60,11 @@ export function StatisticsPanel({ runId, tick, show }: StatisticsPanelProps) {
   );
 }
 
-function Charts({ buckets, tick, show }: Omit<StatisticsPanelProps, "runId"> & { buckets: readonly Bucket[] }) {
+function Charts({
+  buckets,
+  tick,
+  show,
+}: Omit<StatisticsPanelProps, "runId"> & { buckets: readonly Bucket[] }) {
   const ticks = useMemo(() => buckets.map(({ firstTick }) => firstTick), [buckets]);
   const lines = useMemo(() => charts.map(({ linesOf }) => linesOf(buckets)), [buckets]);
   return (

@@ -34,7 +34,13 @@ const cellColours: Readonly<Record<number, string>> = {
 const fullValue = 60;
 
 /** The world as a picture; a click on an organism opens its life. */
-export function WorldCanvas({ picture, open }: { picture: WorldPicture; open: (organismId: number) => void }) {
+export function WorldCanvas({
+  picture,
+  open,
+}: {
+  picture: WorldPicture;
+  open: (organismId: number) => void;
+}) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const scale = Math.max(1, Math.min(cellPixelsMax, Math.floor(pixelsMax / picture.width)));
   const chosen = Number(search.value.get("organism"));
@@ -76,7 +82,11 @@ interface DrawOptions {
   readonly chosen: number;
 }
 
-function draw(context: CanvasRenderingContext2D, picture: WorldPicture, { scale, chosen }: DrawOptions): void {
+function draw(
+  context: CanvasRenderingContext2D,
+  picture: WorldPicture,
+  { scale, chosen }: DrawOptions,
+): void {
   const style = getComputedStyle(context.canvas);
   const colour = (property: string) => style.getPropertyValue(property);
   context.fillStyle = colour("--world-ground");

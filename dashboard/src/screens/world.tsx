@@ -1,8 +1,8 @@
 import { useRef } from "preact/hooks";
+import { decodeWorld } from "../../../src/client/index.ts";
 import { type Answer, bytesOf, call } from "../api.ts";
 import { Panel, ScreenHead } from "../components/panel.tsx";
 import { Empty, WhenLoaded } from "../components/states.tsx";
-import { decodeWorld } from "../../../src/client/index.ts";
 import { type Loaded, useData } from "../data.ts";
 import { counted, formatCount } from "../format.ts";
 import { search, setSearch } from "../router.ts";
@@ -39,7 +39,9 @@ function WorldOfRun({ run }: { run: Run }) {
     <WhenLoaded of={indexed}>
       {({ environment }) =>
         environment === null ? (
-          <Empty title="Nothing of this run is indexed yet">The picture appears with the first indexed tick.</Empty>
+          <Empty title="Nothing of this run is indexed yet">
+            The picture appears with the first indexed tick.
+          </Empty>
         ) : (
           <WorldAtTick run={run} range={environment} />
         )
