@@ -3,6 +3,7 @@ import { batchRoutes } from "./routes/batches.ts";
 import { commandRoutes } from "./routes/commands.ts";
 import { deadLetterRoutes } from "./routes/dead-letters.ts";
 import { domainRoutes } from "./routes/domains.ts";
+import { jobRoutes } from "./routes/jobs.ts";
 import { operatorRoutes } from "./routes/operators.ts";
 import { overviewRoutes } from "./routes/overview.ts";
 import { runRoutes } from "./routes/runs.ts";
@@ -20,6 +21,7 @@ export const apiRoutes = {
   ...troubleshootingRoutes,
   ...domainRoutes,
   ...schedulerRoutes,
+  ...jobRoutes,
   ...topicRoutes,
   ...deadLetterRoutes,
   ...serviceRoutes,

@@ -1,5 +1,13 @@
 import { ServiceControl, type Tallyman } from "../app/index.ts";
+import { countGaps, type GapCounts } from "../coordination/index.ts";
+import { newestRuns } from "../database/index.ts";
 import { isTallymanError } from "../errors/index.ts";
+import { countDeadLetters } from "../topics/index.ts";
+
+/** Runs whose gaps are counted: each costs a statement. */
+const watchedRuns = 3;
+/** More of one kind are not counted. */
+const countedMax = 10_000;
 
 /** Something that a person should look at, the most urgent first. */
 export interface Attention {
@@ -16,16 +24,19 @@ export async function readOverview(tallyman: Tallyman) {
 }
 
 async function readFigures(tallyman: Tallyman) {
-  const [domains, batches, groups, managers, leader, workers, segments, jobs] = await Promise.all([
-    tallyman.commands.domains(),
-    tallyman.commands.countBatches(),
-    tallyman.topics.listGroups(),
-    new ServiceControl(tallyman.database).list(),
-    leaderOf(tallyman),
-    tallyman.scheduler.fleet.listWorkers(),
-    tallyman.scheduler.fleet.segmentMap(),
-    tallyman.scheduler.jobs.health(),
-  ]);
+  const [domains, batches, groups, deadLetters, gaps, managers, leader, workers, segments, jobs] =
+    await Promise.all([
+      tallyman.commands.domains(),
+      tallyman.commands.countBatches(),
+      tallyman.topics.listGroups(),
+      countDeadLetters(tallyman.database, countedMax),
+      gapsOf(tallyman),
+      new ServiceControl(tallyman.database).list(),
+      leaderOf(tallyman),
+      tallyman.scheduler.fleet.listWorkers(),
+      tallyman.scheduler.fleet.segmentMap(),
+      tallyman.scheduler.jobs.health(),
+    ]);
   const total = (pick: (domain: (typeof domains)[number]) => number) =>
     domains.reduce((sum, domain) => sum + pick(domain), 0);
   const services = managers.flatMap(({ services: each, isLost }) =>
@@ -46,6 +57,9 @@ async function readFigures(tallyman: Tallyman) {
       servicesRunning: services.filter(({ state, isLost }) => state === "RUNNING" && !isLost).length,
       servicesFailed: services.filter(({ state, isLost }) => state === "ERROR" || isLost).length,
       lag: groups.reduce((sum, { messages }) => sum + messages, 0),
+      deadLetters,
+      gapsPending: gaps.reduce((sum, { pending }) => sum + pending, 0),
+      gapsPermanent: gaps.reduce((sum, { permanent }) => sum + permanent, 0),
     },
     scheduler: {
       leader,
@@ -60,6 +74,12 @@ async function readFigures(tallyman: Tallyman) {
 }
 
 type Figures = Awaited<ReturnType<typeof readFigures>>;
+
+/** The gaps of the newest runs. */
+async function gapsOf({ database }: Tallyman): Promise<GapCounts[]> {
+  const runs = await newestRuns(database, { limit: watchedRuns });
+  return Promise.all(runs.map(({ schemaName }) => countGaps(database.forRun(schemaName), countedMax)));
+}
 
 async function leaderOf({ scheduler }: Tallyman) {
   try {
@@ -84,6 +104,12 @@ function attentionTo({ commands, batches, pipeline, scheduler }: Figures): Atten
       `${count(pipeline.servicesFailed, "service")} failed or lost`,
       "/pipeline",
     ],
+    [
+      pipeline.gapsPermanent > 0,
+      "error",
+      `${count(pipeline.gapsPermanent, "permanent gap")} in the newest runs`,
+      "/pipeline",
+    ],
     [leader === null && workersOnline > 0, "error", "No coordinator leads", "/fleet"],
     [
       workersOnline > 0 && segmentsOwned < segmentCount,
@@ -103,6 +129,7 @@ function attentionTo({ commands, batches, pipeline, scheduler }: Figures): Atten
       `${count(batches.blocked, "batch", "batches")} blocked by troubleshooting`,
       "/batches",
     ],
+    [pipeline.deadLetters > 0, "warning", count(pipeline.deadLetters, "dead letter"), "/pipeline"],
     [workersUnhealthy > 0, "warning", `${count(workersUnhealthy, "scheduler worker")} unhealthy`, "/fleet"],
     [jobsParked > 0, "warning", `${count(jobsParked, "job")} parked after a failed fire`, "/fleet"],
     [(overdueMs ?? 0) > overdueMsMax, "warning", "Jobs are fired late", "/fleet"],

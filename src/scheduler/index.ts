@@ -68,7 +68,13 @@ export type {
   OverlapPolicy,
 } from "./job.ts";
 export { jobCommandsMax } from "./job-definition.ts";
-export { type JobHistoryOptions, type JobListOptions, type JobRun, JobStore } from "./job-store.ts";
+export {
+  type JobHistoryOptions,
+  type JobListOptions,
+  type JobRun,
+  JobStore,
+  jobNotFound,
+} from "./job-store.ts";
 export {
   type FleetState,
   type Move,

@@ -20,7 +20,17 @@ const Overview = Type.Object(
       closed,
     ),
     batches: Type.Object({ running: count, blocked: count }, closed),
-    pipeline: Type.Object({ servicesRunning: count, servicesFailed: count, lag: count }, closed),
+    pipeline: Type.Object(
+      {
+        servicesRunning: count,
+        servicesFailed: count,
+        lag: count,
+        deadLetters: count,
+        gapsPending: count,
+        gapsPermanent: count,
+      },
+      closed,
+    ),
     scheduler: Type.Object(
       {
         leader: Type.Union([

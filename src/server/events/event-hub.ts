@@ -24,6 +24,8 @@ interface Watched {
   readonly subscribers: Set<Subscriber>;
   readonly timer: NodeJS.Timeout;
   last: HubEvent | undefined;
+  /** What the last event was about; see {@link Watchable.newsIn}. */
+  news: string | undefined;
   isLooking: boolean;
 }
 
@@ -90,7 +92,13 @@ export class EventHub {
     const intervalMs = watchableOf(topic, this.#context)?.intervalMs ?? 0;
     const timer = setInterval(() => void this.#look(topic, watched), intervalMs);
     timer.unref();
-    const watched: Watched = { subscribers: new Set(), timer, last: undefined, isLooking: false };
+    const watched: Watched = {
+      subscribers: new Set(),
+      timer,
+      last: undefined,
+      news: undefined,
+      isLooking: false,
+    };
     this.#watched.set(topic, watched);
     return watched;
   }
@@ -107,8 +115,11 @@ export class EventHub {
     if (watched.isLooking || this.#isClosed) return;
     watched.isLooking = true;
     try {
-      const data = JSON.stringify(await watchableOf(topic, this.#context)?.read());
-      if (data !== watched.last?.data) this.#tell(topic, watched, data);
+      const watchable = watchableOf(topic, this.#context);
+      const data = await watchable?.read();
+      const news = watchable?.newsIn(data);
+      if (news !== watched.news) this.#tell(topic, watched, JSON.stringify(data));
+      watched.news = news;
     } catch (error) {
       log.debug(`Can't look at ${topic} now`, { reason: String(error) });
     } finally {

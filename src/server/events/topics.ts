@@ -5,6 +5,8 @@ import type { Caller } from "../../operators/index.ts";
 interface EventTopic {
   readonly route: keyof typeof apiRoutes;
   readonly intervalMs: number;
+  /** Fields that change by themselves: told along with what else changes, and no news alone. */
+  readonly agingFields?: readonly string[];
   /** What to ask for; the topic's argument is what follows its colon. */
   request?(argument: string): Partial<Pick<RouteRequest, "params" | "query">>;
 }
@@ -12,6 +14,10 @@ interface EventTopic {
 /** Progress of one batch comes at most four times per second. */
 const progressMs = 250;
 const usualMs = 1_000;
+/** What takes more of the database than a look at a few rows. */
+const seldomMs = 2_000;
+/** Enough for a strip that is looked at while it changes. */
+const stripBuckets = 100;
 
 const topics: Readonly<Record<string, EventTopic>> = {
   overview: { route: "GET /api/overview", intervalMs: usualMs },
@@ -29,6 +35,18 @@ const topics: Readonly<Record<string, EventTopic>> = {
     request: () => ({ query: { all: true } }),
   },
   segments: { route: "GET /api/segments", intervalMs: usualMs },
+  jobs: { route: "GET /api/jobs", intervalMs: usualMs },
+  services: {
+    route: "GET /api/services",
+    intervalMs: usualMs,
+    agingFields: ["sinceMs", "heartbeatAgeMs"],
+  },
+  topics: { route: "GET /api/topics", intervalMs: seldomMs, agingFields: ["oldestAgeMs"] },
+  run: {
+    route: "GET /api/runs/:runId/ticks",
+    intervalMs: seldomMs,
+    request: (runId) => ({ params: { runId }, query: { buckets: stripBuckets } }),
+  },
 };
 
 /** The names that can be asked for. */
@@ -40,6 +58,8 @@ const namePattern = /^([a-z]+)(?::([\w.-]{1,200}))?$/;
 export interface Watchable {
   readonly intervalMs: number;
   read(): Promise<unknown>;
+  /** A text that is another when there is news. */
+  newsIn(data: unknown): string;
 }
 
 /** Events show no payloads, so everybody who may watch gets the same. */
@@ -59,5 +79,11 @@ export function watchableOf(name: string, context: RouteContext): Watchable | un
   const { params = {}, query = {} } = topic.request?.(argument ?? "") ?? {};
   const request = { params, query, body: {}, caller: watcher, requestId: "events", headers: {} };
   const route: Route = apiRoutes[topic.route];
-  return { intervalMs: topic.intervalMs, read: () => route.run(context, request) };
+  const { intervalMs, agingFields = [] } = topic;
+  return {
+    intervalMs,
+    read: () => route.run(context, request),
+    newsIn: (data) =>
+      JSON.stringify(data, (field, value) => (agingFields.includes(field) ? undefined : value)),
+  };
 }
