@@ -72,7 +72,7 @@ it("a job is added, fires, is paused, run by hand and removed", async () => {
   await page.getByRole("button", { name: "Add job …" }).click();
   const dialog = page.getByRole("dialog");
   await dialog.getByLabel("Key").fill("nightly/ship it");
-  await dialog.getByLabel("Seconds").fill("1");
+  await dialog.getByLabel("Seconds", { exact: true }).fill("1");
   await dialog.getByLabel("Domain").fill("orders");
   await dialog.getByLabel("Command type").fill("Ship");
   await dialog.getByLabel("Data as JSON").fill("{ item: 1 }");

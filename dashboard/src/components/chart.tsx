@@ -22,6 +22,7 @@ interface ChartProps {
 
 const height = 150;
 const axisSize = 46;
+const tickAxisSize = 28;
 
 /** Lines over ticks. */
 export function Chart(props: ChartProps) {
@@ -74,7 +75,10 @@ function optionsOf(place: HTMLElement, latest: { readonly current: ChartProps })
     legend: { show: false },
     cursor: { drag: { x: false, y: false }, points: { show: false } },
     scales: { x: { time: false } },
-    axes: [axis, { ...axis, size: axisSize }],
+    axes: [
+      { ...axis, size: tickAxisSize },
+      { ...axis, size: axisSize },
+    ],
     series: [
       {},
       ...latest.current.lines.map((line) => ({ label: line.label, stroke: colour(line.colour), width: 1.5 })),

@@ -121,6 +121,7 @@ function Bars({ buckets }: { buckets: readonly Bucket[] }) {
     <svg
       viewBox={`0 0 ${Math.max(1, buckets.length)} ${height}`}
       preserveAspectRatio="none"
+      shape-rendering="crispEdges"
       aria-hidden="true"
     >
       {buckets.flatMap((bucket, x) =>

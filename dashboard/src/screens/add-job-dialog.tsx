@@ -1,3 +1,4 @@
+import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { tell } from "../actions.ts";
 import { call, messageOf } from "../api.ts";
@@ -26,7 +27,9 @@ export function AddJobDialog({ close }: { close: () => void }) {
       <form onSubmit={submit}>
         <h2 id="add-job">Add job</h2>
         <div class="form-grid">
-          <Field name="key" label="Key" isWide />
+          <Field label="Key" isWide>
+            <input name="key" {...plain} />
+          </Field>
           <label class="field">
             Fires
             <select name="kind" value={kind} onChange={({ currentTarget }) => setKind(currentTarget.value)}>
@@ -36,9 +39,7 @@ export function AddJobDialog({ close }: { close: () => void }) {
             </select>
           </label>
           <ScheduleField kind={kind} />
-          <Field name="domain" label="Domain" />
-          <Field name="commandType" label="Command type" />
-          <Field name="data" label="Data as JSON" value="{}" isWide />
+          <CommandFields />
         </div>
         {error && (
           <p class="dialog-error" role="alert">
@@ -58,30 +59,61 @@ export function AddJobDialog({ close }: { close: () => void }) {
   );
 }
 
-function ScheduleField({ kind }: { kind: string }) {
-  if (kind === "every") return <Field name="seconds" label="Seconds" type="number" value="60" />;
-  if (kind === "at") return <Field name="at" label="Time" type="datetime-local" />;
+const plain = { required: true, autoComplete: "off" };
+
+function CommandFields() {
   return (
     <>
-      <Field name="cron" label="Cron" value="0 6 * * *" />
-      <Field name="timeZone" label="Time zone" value="UTC" />
+      <Field label="Domain">
+        <input name="domain" {...plain} />
+      </Field>
+      <Field label="Command type">
+        <input name="commandType" {...plain} />
+      </Field>
+      <Field label="Data as JSON" isWide>
+        <input name="data" defaultValue="{}" {...plain} />
+      </Field>
+    </>
+  );
+}
+
+function ScheduleField({ kind }: { kind: string }) {
+  if (kind === "every")
+    return (
+      <Field label="Seconds">
+        <input name="seconds" type="number" min={1} defaultValue="60" {...plain} />
+      </Field>
+    );
+  if (kind === "at")
+    return (
+      <Field label="Time">
+        <input name="at" type="datetime-local" {...plain} />
+      </Field>
+    );
+  return (
+    <>
+      <Field label="Cron">
+        <input name="cron" defaultValue="0 6 * * *" {...plain} />
+      </Field>
+      <Field label="Time zone">
+        <input name="timeZone" defaultValue="UTC" {...plain} />
+      </Field>
     </>
   );
 }
 
 interface FieldProps {
-  readonly name: string;
   readonly label: string;
-  readonly type?: string;
-  readonly value?: string;
   readonly isWide?: boolean;
+  readonly children: ComponentChildren;
 }
 
-function Field({ name, label, type = "text", value = "", isWide = false }: FieldProps) {
+function Field({ label, isWide = false, children }: FieldProps) {
   return (
+    // biome-ignore lint/a11y/noLabelWithoutControl: the control is the child
     <label class={`field ${isWide ? "field-wide" : ""}`}>
       {label}
-      <input name={name} type={type} defaultValue={value} required autoComplete="off" />
+      {children}
     </label>
   );
 }

@@ -112,9 +112,17 @@ function Figures({ overview, history }: { overview: Overview; history: readonly 
 
 function PipelineFigures({ of }: { of: Overview["pipeline"] }) {
   return (
-    <Figure label="Services running" value={formatCount(of.servicesRunning)} href="/pipeline">
-      {of.servicesFailed > 0 ? `${formatCount(of.servicesFailed)} failed or lost` : "none failed"}
-    </Figure>
+    <>
+      <Figure label="Open gaps" value={formatCount(of.gapsPending)} href="/pipeline">
+        {of.gapsPermanent > 0 ? `${formatCount(of.gapsPermanent)} permanent` : "none permanent"}
+      </Figure>
+      <Figure label="Dead letters" value={formatCount(of.deadLetters)} href="/pipeline">
+        messages given up
+      </Figure>
+      <Figure label="Services running" value={formatCount(of.servicesRunning)} href="/pipeline">
+        {of.servicesFailed > 0 ? `${formatCount(of.servicesFailed)} failed or lost` : "none failed"}
+      </Figure>
+    </>
   );
 }
 

@@ -104,22 +104,26 @@ function ServiceActions({ row, reload }: { row: Row; reload: () => void }) {
           key={verb}
           isSmall
           isDisabled={row.isStarting}
-          label={`${verb} ${row.name}`}
+          label={`${capital(verb)} ${row.name}`}
           onClick={() => proposeVerb(verb, row, reload)}
         >
-          {verb}
+          {capital(verb)}
         </ActionButton>
       ))}
     </span>
   );
 }
 
+function capital(verb: Verb): string {
+  return `${verb.charAt(0).toUpperCase()}${verb.slice(1)}`;
+}
+
 function proposeVerb(verb: Verb, { name, manager }: Row, reload: () => void): void {
-  const title = `${verb[0]?.toUpperCase()}${verb.slice(1)} ${name}`;
+  const title = `${capital(verb)} ${name}`;
   propose({
     title,
     text: verbs[verb],
-    confirm: title,
+    confirm: capital(verb),
     isDangerous: verb === "stop",
     run: async (reason) => {
       const { state } = await call(`POST /api/services/:service/${verb}`, {

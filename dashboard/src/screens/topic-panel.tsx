@@ -109,13 +109,14 @@ function DeadLetterCount({ topic, isFirst }: Row) {
 function PauseButton({ row: { topic, group }, reload }: { row: Row; reload: () => void }) {
   if (!group) return null;
   const verb = group.isPaused ? "resume" : "pause";
+  const word = group.isPaused ? "Resume" : "Pause";
   const change = () =>
     propose({
-      title: `${group.isPaused ? "Resume" : "Pause"} ${group.group}`,
+      title: `${word} ${group.group}`,
       text: group.isPaused
         ? "The group gets messages again."
         : "The group gets no more messages until it is resumed; its lag grows.",
-      confirm: group.isPaused ? "Resume" : "Pause",
+      confirm: word,
       run: async (reason) => {
         await call(`POST /api/topics/:topic/groups/:group/${verb}`, {
           params: { topic: topic.name, group: group.group },
@@ -126,8 +127,8 @@ function PauseButton({ row: { topic, group }, reload }: { row: Row; reload: () =
       },
     });
   return (
-    <ActionButton isSmall label={`${verb} ${group.group}`} onClick={change}>
-      {verb}
+    <ActionButton isSmall label={`${word} ${group.group}`} onClick={change}>
+      {word}
     </ActionButton>
   );
 }

@@ -91,7 +91,7 @@ function draw(
   const colour = (property: string) => style.getPropertyValue(property);
   context.fillStyle = colour("--world-ground");
   context.fillRect(0, 0, picture.width * scale, picture.height * scale);
-  drawCells(context, picture.cells, { scale, colour });
+  drawCells(context, picture, { scale, colour });
   for (const organism of picture.organisms) drawOrganism(context, organism, { scale, colour });
   const marked = picture.organisms.find(({ organismId }) => organismId === chosen);
   if (marked) drawRing(context, marked, { scale, colour });
@@ -102,9 +102,16 @@ interface Brush {
   colour(property: string): string;
 }
 
-function drawCells(context: CanvasRenderingContext2D, cells: WorldColumns, { scale, colour }: Brush): void {
-  const { x, y, state, value } = cells;
+/** Bodies are drawn as cells only while it is not known whose they are. */
+const bodyKind = "3";
+
+function drawCells(
+  context: CanvasRenderingContext2D,
+  { cells: { x, y, state, value }, organisms }: WorldPicture,
+  { scale, colour }: Brush,
+): void {
   for (const [kind, property] of Object.entries(cellColours)) {
+    if (kind === bodyKind && organisms.length > 0) continue;
     context.fillStyle = colour(property);
     for (let index = 0; index < state.length; index++) {
       if (state[index] !== Number(kind)) continue;

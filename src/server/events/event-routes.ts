@@ -47,7 +47,10 @@ async function stream(hub: EventHub, request: FastifyRequest, reply: FastifyRepl
     typeof lastId === "string" ? lastId : undefined,
   );
   const heartbeat = setInterval(() => write(raw, ": still here\n\n"), heartbeatMs);
+  const end = () => raw.end();
+  hub.closing.addEventListener("abort", end);
   await once(raw, "close").catch(() => undefined);
+  hub.closing.removeEventListener("abort", end);
   clearInterval(heartbeat);
   unsubscribe();
 }
