@@ -38,3 +38,8 @@ CREATE TABLE tallyman.idempotency_key (
   PRIMARY KEY (actor, idempotency_key)
 );
 CREATE INDEX idx_idempotency_age ON tallyman.idempotency_key (created_at);
+
+-- How many commands a group of the audit has, beside the list itself, which is stored apart and slow to read:
+-- rates are summed from it.
+ALTER TABLE tallyman.command_bus_audit_group
+  ADD COLUMN command_count integer GENERATED ALWAYS AS (cardinality(command_rows)) STORED;

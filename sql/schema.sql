@@ -27,6 +27,7 @@ CREATE TABLE tallyman.command_bus_audit_group (
   last_row bigint,
   command_rows bigint[],
   command_ids uuid[],
+  command_count integer GENERATED ALWAYS AS (cardinality(command_rows)) STORED,
   CONSTRAINT command_bus_audit_group_pkey PRIMARY KEY (group_id)
 ) WITH (autovacuum_vacuum_insert_scale_factor=0.2);
 

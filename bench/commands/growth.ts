@@ -32,7 +32,7 @@ export async function history(context: BenchContext) {
 }
 
 /** Finished commands as a drain leaves them, in groups of a thousand. */
-async function finishMany(database: Database, count: number): Promise<void> {
+export async function finishMany(database: Database, count: number): Promise<void> {
   await database.query(
     `WITH c AS (
        INSERT INTO tallyman.command_bus_command (command_id, correlation_id, domain, command_type, status, finished_at, attempts, data)

@@ -1,4 +1,4 @@
-import { type Static, type TSchema, Type } from "typebox";
+import { type TSchema, Type } from "typebox";
 import { runIdPatternText } from "../database/index.ts";
 import { TallymanError } from "../errors/index.ts";
 import { idPatternText } from "../scheduler/index.ts";
@@ -31,11 +31,13 @@ export const Id = Type.String({ pattern: idPatternText, maxLength: 200 });
 /** A UUID. */
 export const Uuid = Type.String({ format: "uuid" });
 
-/** PostgreSQL's texts can't hold the character 0. */
-const storable = "^[^\\u0000]*$";
+/** A text; PostgreSQL stores every character but NUL. */
+export function text({ min = 0, max }: { readonly min?: number; readonly max: number }) {
+  return Type.String({ minLength: min, maxLength: max, pattern: "^[^\\u0000]*$" });
+}
 
-/** The name of a domain, command type, job, … */
-export const Name = Type.String({ minLength: 1, maxLength: 255, pattern: storable });
+/** The name of a domain, command type, topic, group, job, … */
+export const Name = text({ min: 1, max: 255 });
 
 /** The name of a topic or consumer group. */
 export const TopicName = Type.String({ pattern: topicNamePatternText });
@@ -47,13 +49,13 @@ export const RunId = Type.String({ pattern: runIdPatternText });
 export const Tick = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
 
 /** Why somebody acts, for the audit. */
-export const Reason = Type.Optional(Type.String({ maxLength: 1_000, pattern: storable }));
+export const Reason = Type.Optional(text({ max: 1_000 }));
 
 /** How many items of a page. */
 export const Limit = Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000, default: 100 }));
 
 /** Where the next page begins, as the page before said. */
-export const Cursor = Type.Optional(Type.String({ minLength: 1, maxLength: 400, pattern: storable }));
+export const Cursor = Type.Optional(text({ min: 1, max: 400 }));
 
 /** A page of a list: ask again with `nextCursor` until that is null. */
 export function page<Item extends TSchema>(item: Item) {
@@ -96,6 +98,3 @@ export function invalidField(field: string, reason: string): TallymanError {
 
 /** How much an action changed. */
 export const Changed = Type.Object({ changed: Type.Integer() }, closed);
-
-/** The type of {@link Changed}. */
-export type ChangedData = Static<typeof Changed>;

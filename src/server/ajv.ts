@@ -3,8 +3,13 @@ import formats from "ajv-formats";
 import type { FastifySchemaCompiler } from "fastify";
 import type { TSchema } from "typebox";
 
-/** A field that nobody knows is a mistake to be told, not to be dropped. */
-const common = { removeAdditional: false, strict: false, allowUnionTypes: true } as const;
+/** With strict numbers, ajv would not look at the bounds of a text such as "Infinity". A field that nobody knows is a mistake to be told, not to be dropped. */
+const common = {
+  removeAdditional: false,
+  strict: false,
+  strictNumbers: false,
+  allowUnionTypes: true,
+} as const;
 
 /** Parameters of a URL are texts: they become what the schema says. */
 const ofTexts = withFormats(new Ajv({ ...common, coerceTypes: true, useDefaults: true }));

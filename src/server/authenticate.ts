@@ -55,10 +55,9 @@ export class Authentication {
 
   /** The caller who has this token; see {@link callerOf}. */
   async check(text: string, address: string): Promise<Caller> {
-    refuseTooMany(this.#wrongTokens.waitMs(address));
     const caller = await this.#tokens.authenticate(text);
     if (caller) return caller;
-    this.#wrongTokens.hit(address);
+    refuseTooMany(this.#wrongTokens.hit(address));
     throw new TallymanError(
       "TOKEN_REQUIRED",
       "The access token is not in force: unknown, expired or revoked.",

@@ -18,8 +18,7 @@ import { healthRoutes } from "./routes/health.ts";
 import { sessionRoutes } from "./routes/session.ts";
 import { type ServedRoutes, serveRoutes } from "./serve-routes.ts";
 
-const requestTimeoutMs = 30_000;
-const headersTimeoutMs = 10_000;
+/** How often slow sockets are looked for. */
 const checkIntervalMs = 1_000;
 const keepAliveMs = 5_000;
 const headerBytesMax = 16_384;
@@ -45,12 +44,12 @@ export async function buildApp(
 ): Promise<FastifyInstance> {
   const app = fastify({
     bodyLimit: options.bodyBytesMax,
-    requestTimeout: requestTimeoutMs,
+    requestTimeout: options.requestTimeoutMs,
     keepAliveTimeout: keepAliveMs,
     forceCloseConnections: "idle",
     genReqId: requestIdOf,
     http: {
-      headersTimeout: headersTimeoutMs,
+      headersTimeout: options.headersTimeoutMs,
       connectionsCheckingInterval: checkIntervalMs,
       maxHeaderSize: headerBytesMax,
     },
@@ -66,7 +65,7 @@ export async function buildApp(
   const served: ServedRoutes = {
     ...healthRoutes(context),
     ...sessionRoutes(authentication, context),
-    ...eventRoutes(events),
+    ...eventRoutes(events, authentication),
   };
   serveRoutes(app, {
     api: apiRoutes,

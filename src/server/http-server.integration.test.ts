@@ -29,7 +29,13 @@ async function open(t: TestContext, options: { coordinatorId?: string } = {}) {
   await server.start();
   if (options.coordinatorId === undefined) return { tallyman, server };
   const { coordinatorId } = options;
-  const coordinator = tallyman.scheduler.coordinator({ coordinatorId, port: server.port, joinDelayMs: 0 });
+  const coordinator = tallyman.scheduler.coordinator({
+    coordinatorId,
+    port: server.port,
+    joinDelayMs: 0,
+    leaseMs: 600_000,
+    renewMs: 150_000,
+  });
   await coordinator.start();
   return { tallyman, server, coordinator };
 }

@@ -20,6 +20,10 @@ export interface HttpServerOptions {
   readonly bodyBytesMax: number;
   /** Largest body of an import of commands. Default 256 MiB. */
   readonly importBytesMax: number;
+  /** Longest time until a request's headers are there. Default 10 s. */
+  readonly headersTimeoutMs: number;
+  /** Longest time until a whole request is there. Default 30 s. */
+  readonly requestTimeoutMs: number;
   /** Requests that one address may send per second. Default 10,000. */
   readonly requestsPerSecondMax: number;
   /** Silence after which a worker that registers over HTTP is UNHEALTHY. Default 60 s. */
@@ -33,6 +37,8 @@ const defaults: HttpServerOptions = {
   port: 8082,
   bodyBytesMax: 1_048_576,
   importBytesMax: 268_435_456,
+  headersTimeoutMs: 10_000,
+  requestTimeoutMs: 30_000,
   requestsPerSecondMax: 10_000,
   heartbeatTimeoutMs: 60_000,
   redactedFields: [],

@@ -23,18 +23,8 @@ export class RateLimiter {
   hit(client: string): number {
     const window = this.#windowOf(client);
     window.count++;
-    return this.#waitMs(window);
-  }
-
-  /** The time to wait, without counting. */
-  waitMs(client: string): number {
-    const window = this.#windows.get(client);
-    return window ? this.#waitMs(window) : 0;
-  }
-
-  #waitMs({ startMs, count }: Window): number {
-    if (count <= this.#max) return 0;
-    return Math.max(0, startMs + this.#windowMs - systemClock.monotonicMs());
+    if (window.count <= this.#max) return 0;
+    return Math.max(1, window.startMs + this.#windowMs - systemClock.monotonicMs());
   }
 
   #windowOf(client: string): Window {

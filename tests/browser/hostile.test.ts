@@ -20,7 +20,7 @@ async function expectOnlyText(page: Page, where: string): Promise<void> {
 
 it("shows markup in every field that others fill as the text that it is", async () => {
   await using t = await setup();
-  t.logs.expectLog({ logger: "services", level: "error", message: "Service * failed*" });
+  t.logs.expectLog({ logger: "probe", level: "error", message: "Failed: *" });
   const { tallyman, server } = await openServer(t);
   const { commands, scheduler } = tallyman;
   const worker = t.use(commands.worker({ domain: markup, pollIntervalMs: 50 }));

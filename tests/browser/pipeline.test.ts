@@ -95,9 +95,9 @@ it("groups are paused and resumed, services paused, stopped and started", async 
   await page.getByRole("row", { name: /slow running/ }).waitFor();
   await page.getByRole("button", { name: "Pause probe" }).click();
   const paused = confirm(page, "Pause");
-  await until("the probe is asked to pause", async () => {
+  await until("the probe has paused at the end of a turn", () => {
     world.probe("probe").endTurn();
-    return (await tallyman.database.query("SELECT FROM tallyman.service_request")).rows.length > 0;
+    return manager.status().some(({ state }) => state === "PAUSED");
   });
   await paused;
   await page.getByText("probe is paused.").waitFor();

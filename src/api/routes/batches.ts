@@ -1,4 +1,4 @@
-import { type Static, Type } from "typebox";
+import { Type } from "typebox";
 import type { BatchMetadata } from "../../commands/index.ts";
 import { TallymanError } from "../../errors/index.ts";
 import { shownPayload } from "../payloads.ts";
@@ -13,6 +13,7 @@ import {
   page,
   Reason,
   Timestamp,
+  text,
   toPage,
   Uuid,
 } from "../schemas.ts";
@@ -57,7 +58,7 @@ export const Batch = Type.Object(
 const OneBatch = Type.Object({ batchId: Uuid }, closed);
 
 const batchOptions = {
-  name: Type.Optional(Type.String({ maxLength: 255 })),
+  name: Type.Optional(text({ max: 255 })),
   priority: Type.Optional(Type.Integer({ minimum: -2_147_483_648, maximum: 2_147_483_647 })),
   open: Type.Optional(Type.Boolean()),
   expiresAt: Type.Optional(Timestamp),
@@ -283,6 +284,3 @@ function shownBatch(
 ): Omit<BatchMetadata, "customData"> & { customData: unknown } {
   return { ...batch, customData: shownPayload(batch.customData, caller, context) };
 }
-
-/** The type of {@link Batch}. */
-export type BatchData = Static<typeof Batch>;

@@ -6,16 +6,18 @@ import {
   limitDefault,
   MaybeText,
   MaybeTimestamp,
+  NumberCursor,
   oneOf,
   page,
   Reason,
   Timestamp,
+  text,
   toPage,
 } from "../schemas.ts";
 
 const dayMs = 86_400_000;
 const RoleText = oneOf(roles);
-const TokenId = Type.String({ minLength: 1, maxLength: 64 });
+const TokenId = text({ min: 1, max: 64 });
 
 const Token = Type.Object(
   {
@@ -53,10 +55,10 @@ export const operatorRoutes = {
       role: "read",
       query: Type.Object(
         {
-          actor: Type.Optional(Type.String({ maxLength: 255 })),
-          action: Type.Optional(Type.String({ maxLength: 64 })),
+          actor: Type.Optional(text({ max: 255 })),
+          action: Type.Optional(text({ max: 64 })),
           limit: Limit,
-          cursor: Type.Optional(Type.Integer({ minimum: 1 })),
+          cursor: NumberCursor,
         },
         closed,
       ),
@@ -80,7 +82,7 @@ export const operatorRoutes = {
       action: "token.create",
       body: Type.Object(
         {
-          name: Type.String({ minLength: 1, maxLength: 100 }),
+          name: text({ min: 1, max: 100 }),
           role: RoleText,
           canViewPayloads: Type.Optional(Type.Boolean()),
           expiresInMs: Type.Optional(Type.Integer({ minimum: 1_000, maximum: 3_660 * dayMs })),

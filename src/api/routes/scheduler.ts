@@ -2,7 +2,7 @@ import { Type } from "typebox";
 import { segmentCountMax } from "../../scheduler/index.ts";
 import { assignSegments } from "../assign-segments.ts";
 import { action, closed, route } from "../route.ts";
-import { Id, MaybeInteger, MaybeText, MaybeTimestamp, oneOf, Timestamp, Uuid } from "../schemas.ts";
+import { Id, MaybeInteger, MaybeText, MaybeTimestamp, oneOf, Timestamp, text, Uuid } from "../schemas.ts";
 
 const portMax = 65_535;
 
@@ -77,7 +77,7 @@ export const schedulerRoutes = {
       body: Type.Object(
         {
           coordinatorId: Id,
-          host: Type.String({ minLength: 1, maxLength: 253 }),
+          host: text({ min: 1, max: 253 }),
           port: Type.Integer({ minimum: 1, maximum: portMax }),
         },
         closed,

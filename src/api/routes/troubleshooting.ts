@@ -2,7 +2,18 @@ import { type Static, Type } from "typebox";
 import type { TsqFilter, TsqTarget } from "../../commands/index.ts";
 import { TallymanError } from "../../errors/index.ts";
 import { action, closed, route } from "../route.ts";
-import { Cursor, Limit, limitDefault, Name, page, Reason, Timestamp, toPage, Uuid } from "../schemas.ts";
+import {
+  Cursor,
+  Limit,
+  limitDefault,
+  Name,
+  page,
+  Reason,
+  Timestamp,
+  text,
+  toPage,
+  Uuid,
+} from "../schemas.ts";
 import { Command, shownCommand } from "./command-schemas.ts";
 
 /** Commands that one call changes: a transaction of a second or so. `remaining` says whether to call again. */
@@ -12,7 +23,7 @@ const idsMax = 1_000;
 const filter = {
   domain: Type.Optional(Name),
   commandType: Type.Optional(Name),
-  errorSignature: Type.Optional(Type.String({ maxLength: 255 })),
+  errorSignature: Type.Optional(text({ max: 255 })),
   batchId: Type.Optional(Uuid),
 };
 

@@ -17,7 +17,7 @@ export interface DomainStats {
 }
 
 /** Groups of the audit that are looked at for the rates; a busy bus writes more in a minute, and a part will do. */
-const recentGroupsMax = 4_000;
+const recentGroupsMax = 2_000;
 
 /** Read from the queue, the leases and the end of the audit: history costs nothing. */
 export async function selectDomains(executor: Executor): Promise<DomainStats[]> {
@@ -33,7 +33,7 @@ export async function selectDomains(executor: Executor): Promise<DomainStats[]> 
        WHERE troubleshooting_at IS NOT NULL GROUP BY domain
      ), recent AS (
        SELECT g.* FROM (
-         SELECT domain, event_type, created_at, cardinality(command_rows) AS size
+         SELECT domain, event_type, created_at, command_count AS size
          FROM tallyman.command_bus_audit_group ORDER BY group_id DESC LIMIT ${recentGroupsMax}) g
        WHERE g.created_at > clock_timestamp() - interval '1 min'
      ), span AS (

@@ -4,17 +4,17 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import { Type } from "typebox";
 import { closed } from "../../api/index.ts";
 import { TallymanError } from "../../errors/index.ts";
+import type { Authentication } from "../authenticate.ts";
 import type { ServedRoutes } from "../serve-routes.ts";
-import type { EventHub, HubEvent } from "./event-hub.ts";
+import type { EventHub } from "./event-hub.ts";
+import { EventStream } from "./event-stream.ts";
 import { topicNames } from "./topics.ts";
 
 const heartbeatMs = 15_000;
 const topicsMax = 20;
-/** Bytes that may wait for a client; one that reads slower is sent away, and comes back for the present state. */
-const waitingBytesMax = 262_144;
 
 /** Live: what changes, as server-sent events. */
-export function eventRoutes(hub: EventHub) {
+export function eventRoutes(hub: EventHub, authentication: Authentication) {
   return {
     "GET /api/events": {
       summary: `Watch topics (${topicNames.join(", ")}; batch:<id> and run:<id>) as server-sent events`,
@@ -22,51 +22,46 @@ export function eventRoutes(hub: EventHub) {
       isRaw: true,
       query: Type.Object({ topics: Type.String({ minLength: 1, maxLength: 4_000 }) }, closed),
       data: Type.String(),
-      handle: (request, reply) => stream(hub, request, reply),
+      handle: (request, reply) => stream(hub, authentication, request, reply),
     },
   } satisfies ServedRoutes;
 }
 
-async function stream(hub: EventHub, request: FastifyRequest, reply: FastifyReply): Promise<void> {
+async function stream(
+  hub: EventHub,
+  authentication: Authentication,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<void> {
   const { topics: text } = request.query as { topics: string };
   const topics = [...new Set(text.split(",").map((topic) => topic.trim()))];
   if (topics.length > topicsMax || !hub.accepts(topics)) throw unknownTopics(text);
   reply.hijack();
-  const { raw } = reply;
-  raw.writeHead(200, {
-    ...(reply.getHeaders() as Record<string, string>),
-    "content-type": "text/event-stream",
-    "cache-control": "no-store",
-    "x-accel-buffering": "no",
-  });
-  raw.write("retry: 2000\n\n");
+  const events = new EventStream(reply.raw, reply.getHeaders() as Record<string, string>);
   const lastId = request.headers["last-event-id"];
   const unsubscribe = hub.subscribe(
     topics,
-    (event) => send(raw, event),
+    (event) => events.send(event),
     typeof lastId === "string" ? lastId : undefined,
   );
-  const heartbeat = setInterval(() => write(raw, ": still here\n\n"), heartbeatMs);
-  const end = () => raw.end();
-  hub.closing.addEventListener("abort", end);
-  await once(raw, "close").catch(() => undefined);
-  hub.closing.removeEventListener("abort", end);
+  // Who may no longer look is sent away too.
+  const heartbeat = setInterval(() => {
+    authentication.callerOf(request).then(
+      () => events.heartbeat(),
+      () => reply.raw.destroy(),
+    );
+  }, heartbeatMs);
+  await untilClosed(reply.raw, hub.closing);
   clearInterval(heartbeat);
   unsubscribe();
 }
 
-function send(raw: ServerResponse, { id, topic, data }: HubEvent): boolean {
-  return write(raw, `id: ${id}\nevent: ${topic}\ndata: ${data}\n\n`);
-}
-
-function write(raw: ServerResponse, text: string): boolean {
-  if (raw.destroyed) return false;
-  if (raw.writableLength > waitingBytesMax) {
-    raw.destroy();
-    return false;
-  }
-  raw.write(text);
-  return true;
+/** Waits until the client has gone; a server that stops lets go of it. */
+async function untilClosed(raw: ServerResponse, closing: AbortSignal): Promise<void> {
+  const end = () => raw.end();
+  closing.addEventListener("abort", end, { once: true });
+  await once(raw, "close").catch(() => undefined);
+  closing.removeEventListener("abort", end);
 }
 
 function unknownTopics(topics: string): TallymanError {
