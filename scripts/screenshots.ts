@@ -12,6 +12,7 @@ import { LivingFleet } from "../src/cli/demo/living-fleet.ts";
 import { TallymanClient } from "../src/client/index.ts";
 import { configureLogging, sleep } from "../src/runtime/index.ts";
 import { launchChromium } from "../tests/browser/chromium.ts";
+import { FaultyRun } from "./faulty-run.ts";
 
 const folder = "docs/images";
 /** Long enough for curves of the last hour that are more than a line. */
@@ -27,7 +28,7 @@ interface Shot {
   readonly prepare?: (page: Page) => Promise<void>;
 }
 
-async function shotsOf(url: string): Promise<Shot[]> {
+async function shotsOf(url: string, faultyRunId: string): Promise<Shot[]> {
   const client = new TallymanClient({ url });
   const { items: batches } = await client.call("GET /api/batches", { query: { status: "IN_PROGRESS" } });
   const running = batches.find(({ inTroubleshootingCount }) => inTroubleshootingCount > 0) ?? batches[0];
@@ -41,7 +42,7 @@ async function shotsOf(url: string): Promise<Shot[]> {
     { name: "batches", path: "/batches" },
     { name: "batch", path: `/batches/${running?.batchId}` },
     { name: "troubleshooting", path: "/troubleshooting", prepare: openGroup },
-    { name: "pipeline", path: "/pipeline" },
+    { name: "pipeline", path: `/pipeline?run=${faultyRunId}` },
     { name: "world", path: "/world" },
     { name: "fleet", path: "/fleet" },
     { name: "audit", path: "/audit" },
@@ -77,9 +78,9 @@ async function take(page: Page, url: string, { name, path, prepare }: Shot): Pro
   console.log(`${folder}/${name}.png`);
 }
 
-async function takeAll(url: string): Promise<void> {
+async function takeAll(url: string, faultyRunId: string): Promise<void> {
   const browser = await launchChromium();
-  const shots = await shotsOf(url);
+  const shots = await shotsOf(url, faultyRunId);
   const views = [
     { options: { viewport: wide, colorScheme: "light" as const }, shots },
     {
@@ -103,9 +104,11 @@ const place = mkdtempSync(join(tmpdir(), "tallyman-screenshots-"));
 {
   await using tallyman = await Tallyman.embedded({ folder: join(place, "postgres") });
   await using fleet = await LivingFleet.start(tallyman, { port: 0 });
+  await using faulty = await FaultyRun.start(tallyman, join(place, "ticks"));
   await sleep(lifeMs / 2);
   await operate(fleet.url);
+  await faulty.goOn();
   await sleep(lifeMs / 2);
-  await takeAll(fleet.url);
+  await takeAll(fleet.url, faulty.runId);
 }
 rmSync(place, { recursive: true, force: true });

@@ -1,5 +1,4 @@
 import { signal } from "@preact/signals";
-import { messageOf } from "./api.ts";
 
 /** Something a person is about to do, as the dialog shows it. */
 export interface Proposal {
@@ -37,15 +36,6 @@ let lastId = 0;
 /** Opens the dialog. */
 export function propose(next: Proposal): void {
   proposal.value = next;
-}
-
-/** Does something at once and tells the result. */
-export async function perform(run: () => Promise<string>): Promise<void> {
-  try {
-    tell("done", await run());
-  } catch (error) {
-    tell("failed", messageOf(error));
-  }
 }
 
 /** Shows a message. */

@@ -55,5 +55,20 @@ export function shortId(id: string): string {
 
 /** IN_TROUBLESHOOTING_QUEUE as 'in troubleshooting queue'. */
 export function formatWord(word: string): string {
-  return word.replaceAll("_", " ").toLowerCase();
+  return word
+    .replace(/(?<=_)TSQ$/, "TROUBLESHOOTING")
+    .replaceAll("_", " ")
+    .toLowerCase();
+}
+
+/** The fields of an object in a line: 'attempts: 1, error: gateway refuses'. */
+export function formatFields(value: unknown): string {
+  if (typeof value !== "object" || value === null) return "";
+  const entries = Object.entries(value).filter(([, field]) => field !== null && field !== undefined);
+  return entries.map(([name, field]) => `${name}: ${formatField(field)}`).join(", ");
+}
+
+function formatField(field: unknown): string {
+  if (typeof field === "string") return field;
+  return Array.isArray(field) ? JSON.stringify(field) : formatFields(field) || JSON.stringify(field);
 }

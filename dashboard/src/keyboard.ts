@@ -74,7 +74,8 @@ const effects: Readonly<Record<string, () => void>> = {
 
 function moveRow(step: number): void {
   const rows = [...document.querySelectorAll<HTMLElement>("[data-row]")];
-  const present = rows.findIndex((row) => row === document.activeElement?.closest("[data-row]"));
+  const focused = document.activeElement?.closest<HTMLElement>("[data-row]");
+  const present = focused ? rows.indexOf(focused) : -1;
   const next = present === -1 ? (step > 0 ? 0 : rows.length - 1) : present + step;
   rows[Math.max(0, Math.min(rows.length - 1, next))]?.focus();
 }

@@ -1,7 +1,6 @@
-import { readFileSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
-import { createRequire } from "node:module";
 import { gzipSync } from "node:zlib";
+import axe from "axe-core";
 import type { Page } from "playwright-core";
 import { expect, it } from "vitest";
 import { createServer } from "../../src/server/index.ts";
@@ -12,7 +11,6 @@ import { openPage, orders, startShop, untilLive, useBrowser } from "./stage.ts";
 const browser = useBrowser();
 const screens = ["/", "/batches", "/troubleshooting", "/pipeline", "/world", "/fleet", "/audit"];
 const bundleBytesMax = 150_000;
-const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 /** A server with some of everything that needs no time to come about. */
 async function openSome(t: TestContext) {
@@ -43,7 +41,7 @@ interface Violation {
 
 /** What axe calls serious or critical. */
 async function seriousFaults(page: Page): Promise<string[]> {
-  await page.evaluate(axe);
+  await page.evaluate(axe.source);
   const violations = (await page.evaluate(
     "axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations)",
   )) as Violation[];

@@ -64,7 +64,7 @@ it("shows payload, error, attempts and history of a command", async () => {
   await sheet.getByText('"item": 1').waitFor();
   await sheet.getByLabel("Error").getByText("no address for 1").waitFor();
   await sheet.getByText("1, 0 lost leases").waitFor();
-  await sheet.getByText("moved to tsq").waitFor();
+  await sheet.getByText("moved to troubleshooting").waitFor();
   await page.reload();
   await sheet.getByText('"item": 1').waitFor();
 });

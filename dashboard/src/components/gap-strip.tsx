@@ -54,7 +54,6 @@ export function GapStrip({ label, buckets, zoom }: GapStripProps) {
   const shown = at === undefined ? undefined : buckets[at];
   return (
     <div class="strip">
-      {/* biome-ignore lint/a11y/useSemanticElements: a strip of ticks is no input of a form */}
       <div
         class="strip-field"
         role="slider"

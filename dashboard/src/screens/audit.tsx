@@ -5,7 +5,7 @@ import { Panel, ScreenHead } from "../components/panel.tsx";
 import { Empty } from "../components/states.tsx";
 import { type Column, PagedTable } from "../components/table.tsx";
 import { usePages } from "../data.ts";
-import { formatCount, formatMoment, formatWord, shortId } from "../format.ts";
+import { formatCount, formatFields, formatMoment, formatWord, shortId } from "../format.ts";
 import { search } from "../router.ts";
 
 type Action = ItemOf<"GET /api/actions">;
@@ -42,7 +42,7 @@ const actionColumns: readonly Column<Action>[] = [
     title: "Target",
     isWide: true,
     isSecondary: true,
-    cell: ({ target }) => <code>{JSON.stringify(target)}</code>,
+    cell: ({ target }) => formatFields(target),
   },
   {
     title: "Reason",
@@ -118,7 +118,7 @@ const eventColumns: readonly Column<Event>[] = [
     title: "Details",
     isWide: true,
     isSecondary: true,
-    cell: ({ details }) => <code>{JSON.stringify(details)}</code>,
+    cell: ({ details }) => formatFields(details),
   },
 ];
 

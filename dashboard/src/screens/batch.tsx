@@ -180,7 +180,14 @@ function BatchTimeline({ batch }: { batch: Batch }) {
     call("GET /api/batches/:batchId/history", { params: { batchId }, signal }),
   );
   return (
-    <Panel title="Timeline" note={<Age of={batch.createdAt} />}>
+    <Panel
+      title="Timeline"
+      note={
+        <>
+          created <Age of={batch.createdAt} />
+        </>
+      }
+    >
       <WhenLoaded of={history}>
         {(events: Answer<"GET /api/batches/:batchId/history">) => <Timeline events={events} />}
       </WhenLoaded>

@@ -46,11 +46,7 @@ function DeadLetters({ topic }: { topic: string }) {
           letters.length === 0 ? (
             <Empty title="No dead letter is left" />
           ) : (
-            <>
-              {letters.map((letter) => (
-                <Letter key={letter.position} letter={letter} />
-              ))}
-            </>
+            letters.map((letter) => <Letter key={letter.position} letter={letter} />)
           )
         }
       </WhenLoaded>

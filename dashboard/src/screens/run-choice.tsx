@@ -57,7 +57,7 @@ export function WithRun({
     <WhenLoaded of={runs}>
       {() =>
         runs.chosen ? (
-          <>{children(runs.chosen)}</>
+          children(runs.chosen)
         ) : (
           <Empty title="No run yet">A run appears when the first indexer works on it.</Empty>
         )

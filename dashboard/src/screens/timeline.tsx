@@ -1,5 +1,5 @@
 import type { Answer } from "../api.ts";
-import { formatMoment, formatWord } from "../format.ts";
+import { formatFields, formatMoment, formatWord } from "../format.ts";
 
 type Event = Answer<"GET /api/batches/:batchId/history">[number];
 
@@ -13,17 +13,9 @@ export function Timeline({ events }: { events: readonly Event[] }) {
           <time class="faint" dateTime={createdAt}>
             {formatMoment(createdAt)}
           </time>
-          <small>{describeDetails(details)}</small>
+          <small>{formatFields(details)}</small>
         </li>
       ))}
     </ol>
   );
-}
-
-function describeDetails(details: unknown): string {
-  if (typeof details !== "object" || details === null) return "";
-  const entries = Object.entries(details).filter(([, value]) => value !== null && value !== undefined);
-  return entries
-    .map(([name, value]) => `${name}: ${typeof value === "string" ? value : JSON.stringify(value)}`)
-    .join(", ");
 }

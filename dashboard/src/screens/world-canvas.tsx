@@ -57,7 +57,7 @@ export function WorldCanvas({
     if (found) open(found.organismId);
   };
   return (
-    // biome-ignore lint/a11y/useKeyWithClickEvents: the table of organisms below opens the same lives by key
+    // By key, the table of organisms below opens the same lives.
     <canvas
       ref={canvas}
       class="world"

@@ -51,7 +51,7 @@ export class LivingShop implements AsyncDisposable {
   }
 
   async #handle({ complaint }: Trade, commandId: string, { item }: { item: number }): Promise<void> {
-    await sleep(handlerMs * (0.5 + Math.random()), this.#closing.signal).catch(() => undefined);
+    await sleep(handlerMs * (0.5 + Math.random()));
     if (item % 70 !== 69 || this.#failed.has(commandId)) return;
     this.#failed.add(commandId);
     throw new PermanentError(`${complaint} ${item}`);
