@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { setup } from "../../src/testing/index.ts";
 import { openServer } from "../kit/api.ts";
-import { openPage, orders, startShop, untilLive, useBrowser } from "./stage.ts";
+import { openPage, orders, startShop, troubledRow, untilLive, useBrowser } from "./stage.ts";
 
 const browser = useBrowser();
 
@@ -51,10 +51,7 @@ it("who may only read can't act, and sees no payloads without the right to", asy
   const page = await openPage(t, browser(), `${server.url}/troubleshooting`, { expectedErrors: /401/ });
   await page.getByLabel("Access token").fill(token);
   await page.getByRole("button", { name: "Log in" }).click();
-  await page
-    .getByRole("row", { name: /gateway refuses order 0/ })
-    .last()
-    .click();
+  await troubledRow(page, /gateway refuses order 0/).click();
   const sheet = page.getByRole("complementary");
   await sheet.getByLabel("Payload").getByText("[hidden]").waitFor();
   await sheet.getByText("your token does not show it").waitFor();

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { setup } from "../../src/testing/index.ts";
 import { openServer } from "../kit/api.ts";
-import { confirm, openPage, orders, startShop, untilLive, useBrowser } from "./stage.ts";
+import { confirm, openPage, orders, startShop, troubledRow, untilLive, useBrowser } from "./stage.ts";
 
 const browser = useBrowser();
 
@@ -18,10 +18,7 @@ it("a failed command is retried from the page, and the batch completes before on
   await page.getByText("blocked by").waitFor();
   expect(await page.getByRole("progressbar").first().getAttribute("aria-valuenow")).toBe("85");
   await page.getByRole("link", { name: "3 in troubleshooting" }).click();
-  await page
-    .getByRole("row", { name: /gateway refuses order 0/ })
-    .last()
-    .click();
+  await troubledRow(page, /gateway refuses order 0/).click();
   mend();
   const sheet = page.getByRole("complementary");
   await sheet.getByText('"item": 0').waitFor();

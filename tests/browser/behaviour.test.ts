@@ -6,7 +6,7 @@ import { expect, it } from "vitest";
 import { createServer } from "../../src/server/index.ts";
 import { setup, type TestContext } from "../../src/testing/index.ts";
 import { openServer } from "../kit/api.ts";
-import { openPage, orders, startShop, untilLive, useBrowser } from "./stage.ts";
+import { openPage, orders, startShop, troubledRow, untilLive, useBrowser } from "./stage.ts";
 
 const browser = useBrowser();
 const screens = ["/", "/batches", "/troubleshooting", "/pipeline", "/world", "/fleet", "/audit"];
@@ -60,10 +60,7 @@ it.each(["light", "dark"] as const)("axe finds nothing serious on any screen, %s
     expect({ path, faults: await seriousFaults(page) }).toEqual({ path, faults: [] });
   }
   await page.goto(`${server.url}/troubleshooting`);
-  await page
-    .getByRole("row", { name: /gateway refuses order 0/ })
-    .last()
-    .click();
+  await troubledRow(page, /gateway refuses order 0/).click();
   await page.getByRole("complementary").getByText('"item": 0').waitFor();
   expect(await seriousFaults(page)).toEqual([]);
   await page.getByRole("complementary").getByRole("button", { name: "Cancel …" }).click();
@@ -113,10 +110,7 @@ it("is worked by keyboard alone: screens, rows, sheet, dialog, help", async () =
   await press("j", "Enter");
   await page.getByText("blocked by").waitFor();
   await press("g", "t");
-  await page
-    .getByRole("row", { name: /gateway refuses order 1/ })
-    .last()
-    .waitFor();
+  await troubledRow(page, /gateway refuses order 1/).waitFor();
   await press("/");
   expect(await page.evaluate("document.activeElement.name")).toBe("domain");
   await press("Tab", "j", "j", "j", "k", "x");

@@ -5,7 +5,7 @@ import { PermanentError } from "../../src/commands/index.ts";
 import { setup } from "../../src/testing/index.ts";
 import { openServer } from "../kit/api.ts";
 import { configOf, ProbeWorld, reaches } from "../kit/services.ts";
-import { confirm, openPage, useBrowser } from "./stage.ts";
+import { confirm, openPage, troubledRow, useBrowser } from "./stage.ts";
 
 const browser = useBrowser();
 const markup = `"><img src=x onerror="window.wasHacked=1"><script>window.wasHacked=1</script>`;
@@ -48,7 +48,7 @@ it("shows markup in every field that others fill as the text that it is", async 
   await reaches(manager, "probe", "ERROR");
 
   const page = await openPage(t, browser(), `${server.url}/troubleshooting`);
-  await page.getByRole("row", { name: markup }).last().click();
+  await troubledRow(page, markup).click();
   const sheet = page.getByRole("complementary");
   await sheet.getByLabel("Payload").getByText(markup.replaceAll('"', '\\"')).first().waitFor();
   await expectOnlyText(page, "troubleshooting");

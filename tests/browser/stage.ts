@@ -1,4 +1,4 @@
-import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import type { Browser, BrowserContextOptions, Locator, Page } from "playwright-core";
 import { afterAll, beforeAll } from "vitest";
 import type { Tallyman } from "../../src/app/index.ts";
 import { PermanentError } from "../../src/commands/index.ts";
@@ -60,6 +60,11 @@ export async function openPage(
 /** Waits until the page is connected and told of changes. */
 export async function untilLive(page: Page): Promise<void> {
   await page.locator(".connection-live").waitFor();
+}
+
+/** The row of a command in the troubleshooting queue; groups have the same texts. */
+export function troubledRow(page: Page, name: string | RegExp): Locator {
+  return page.getByRole("region", { name: "Commands in troubleshooting" }).getByRole("row", { name });
 }
 
 /** Confirms the dialog that is open, with a reason. */

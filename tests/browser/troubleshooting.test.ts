@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { setup, type TestContext } from "../../src/testing/index.ts";
 import { openServer } from "../kit/api.ts";
-import { confirm, openPage, orders, startShop, untilLive, useBrowser } from "./stage.ts";
+import { confirm, openPage, orders, startShop, troubledRow, untilLive, useBrowser } from "./stage.ts";
 
 const browser = useBrowser();
 
@@ -56,10 +56,7 @@ it("shows payload, error, attempts and history of a command", async () => {
   await using t = await setup();
   const { server } = await openTrouble(t);
   const page = await openPage(t, browser(), `${server.url}/troubleshooting`);
-  await page
-    .getByRole("row", { name: /no address for 1/ })
-    .last()
-    .click();
+  await troubledRow(page, /no address for 1/).click();
   const sheet = page.getByRole("complementary");
   await sheet.getByText('"item": 1').waitFor();
   await sheet.getByLabel("Error").getByText("no address for 1").waitFor();
