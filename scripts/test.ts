@@ -16,7 +16,7 @@ interface Outcome {
 
 const checks: readonly (readonly [name: string, command: string])[] = [
   ["format and lint", "biome ci --error-on-warnings ."],
-  ["types", "tsc --noEmit"],
+  ["types", "tsc --noEmit && tsc --noEmit -p dashboard"],
   ["unused code", "knip"],
   ["generated files", "node --import tsx scripts/generate.ts --check"],
 ];

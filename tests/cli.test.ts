@@ -72,9 +72,9 @@ describe("tallyman", () => {
   it("doctor attaches to the database of a demo that stays up", async () => {
     await using t = await setup();
     const cwd = await t.temporaryFolder();
-    await using demo = start(["demo", "--keep"], cwd);
-    const ready = () => demo.lines.some((line) => line.startsWith("Ready in"));
-    await expect.poll(ready, { timeout: 180_000, interval: 50 }).toBe(true);
+    await using demo = start(["demo", "--keep", "--port", "0"], cwd);
+    const isUp = () => demo.errorOutput.includes("The dashboard is at http");
+    await expect.poll(isUp, { timeout: 180_000, interval: 50 }).toBe(true);
     const doctor = await tallyman(["doctor", "--json"], cwd);
     expect(doctor.code).toBe(0);
     expect(JSON.parse(doctor.output).findings).toContainEqual(

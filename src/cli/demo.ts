@@ -1,9 +1,11 @@
 import { Command } from "commander";
-import { type Config, doctor, type Tallyman } from "../app/index.ts";
+import { type Config, doctor, Tallyman } from "../app/index.ts";
 import { exitCodes, isTallymanError } from "../errors/index.ts";
 import { configureLogging, sleep } from "../runtime/index.ts";
+import { parseNumber } from "./command-options.ts";
 import { commandsDemo } from "./demo/commands-demo.ts";
 import type { DemoPart } from "./demo/demo-part.ts";
+import { LivingFleet } from "./demo/living-fleet.ts";
 import { pipelineDemo } from "./demo/pipeline-demo.ts";
 import { schedulerDemo } from "./demo/scheduler-demo.ts";
 import { describeDiagnosis } from "./doctor.ts";
@@ -13,6 +15,7 @@ import { type GlobalOptions, printResult, printStep } from "./output.ts";
 
 interface Options extends GlobalOptions {
   readonly keep?: boolean;
+  readonly port?: string;
 }
 
 type RunPart = (tallyman: Tallyman, say: (text: string) => void, config: Config) => Promise<DemoPart>;
@@ -27,7 +30,7 @@ const parts: Readonly<Record<string, RunPart>> = {
 const examples = `
 Examples:
   $ tallyman demo --json
-  $ tallyman demo --keep   # then, in another terminal: tallyman doctor`;
+  $ tallyman demo --keep   # then open the address it prints, or, in another terminal: tallyman doctor`;
 
 /** `tallyman demo`: shows the main job from nothing to a checked result. */
 export function demoCommand(): Command {
@@ -35,13 +38,17 @@ export function demoCommand(): Command {
     .description(
       "see it work: a batch with failures and their repair, a simulation indexed through faults, jobs whose leader is killed; everything accounted for",
     )
-    .option("--keep", "stay up until Ctrl+C, so that other commands can look around")
+    .option("--keep", "then go on with living data and the dashboard, until Ctrl+C")
+    .option(
+      "--port <n>",
+      "port of the dashboard with --keep; 0 picks a free one (default: server.port, 8082)",
+    )
     .addHelpText("after", examples)
     .action(async (_options: Options, command: Command) => {
       const options = command.optsWithGlobals<Options>();
       const startedMs = performance.now();
       printStep(options, "Opening the database …");
-      await withTallyman(options, async (tallyman, config) => {
+      const config = await withTallyman(options, async (tallyman, config) => {
         if (!options.verbose) configureLogging({ level: "warn" }); // the steps tell the story
         const shown = await runParts(tallyman, config, (text) => printStep(options, text));
         const diagnosis = await doctor(tallyman);
@@ -52,8 +59,9 @@ export function demoCommand(): Command {
         const lines = [...Object.values(shown).map(({ text }) => text), `Ready in ${seconds.toFixed(1)} s.`];
         printResult(options, summary, [describeDiagnosis(diagnosis), "", ...lines].join("\n"));
         if (!success) process.exitCode = exitCodes.error;
-        if (options.keep) await stayUp(options);
-      }).catch(unlessKept(options));
+        return config;
+      });
+      if (options.keep) await stayUp(config, options).catch(unlessInterrupted);
     });
 }
 
@@ -67,14 +75,16 @@ async function runParts(
   return shown;
 }
 
-async function stayUp(options: Options): Promise<void> {
-  printStep(options, "Staying up; try 'tallyman doctor' in another terminal. Ctrl+C ends the demo.");
+async function stayUp(config: Config, options: Options): Promise<void> {
+  const port = options.port === undefined ? config.server.port : parseNumber("--port", options.port, 0);
+  // Not withTallyman: an interruption must not close the database before the fleet has stopped.
+  await using tallyman = await Tallyman.open(config.database);
+  await using fleet = await LivingFleet.start(tallyman, { port });
+  printStep(options, `The dashboard is at ${fleet.url} and shows a fleet at work. Ctrl+C ends the demo.`);
   await sleep(Number.POSITIVE_INFINITY, interruption);
 }
 
 /** Ctrl+C is how a kept demo ends. */
-function unlessKept(options: Options): (error: unknown) => void {
-  return (error) => {
-    if (!options.keep || !isTallymanError(error, "ABORTED")) throw error;
-  };
+function unlessInterrupted(error: unknown): void {
+  if (!isTallymanError(error, "ABORTED")) throw error;
 }

@@ -57,7 +57,6 @@ export async function buildApp(
   const authentication = new Authentication(context.tallyman.tokens, options.host);
   app.setValidatorCompiler(compileValidator);
   app.setErrorHandler(reportError);
-  app.setNotFoundHandler(reportUnknownRoute);
   app.addContentTypeParser("application/x-ndjson", (_request: FastifyRequest, stream: IncomingMessage) =>
     parseNdjson(stream, options.importBytesMax),
   );
@@ -75,7 +74,10 @@ export async function buildApp(
     importBytesMax: options.importBytesMax,
   });
   documentRoutes(app, { ...apiRoutes, ...served });
-  await serveDashboard(app);
+  const sendPage = await serveDashboard(app);
+  app.setNotFoundHandler(async (request, reply) =>
+    sendPage(request, reply) ? reply : reportUnknownRoute(request),
+  );
   return app;
 }
 

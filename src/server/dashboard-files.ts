@@ -1,7 +1,7 @@
 import { readdir, readFile } from "node:fs/promises";
 import { extname, join, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { FastifyInstance } from "fastify";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 
 /** Where the build puts the dashboard; seen from the sources and from the built package alike. */
 const folder = fileURLToPath(new URL("../../dist/dashboard/", import.meta.url));
@@ -15,13 +15,21 @@ const types: Readonly<Record<string, string>> = {
   ".woff2": "font/woff2",
 };
 
-/** Serves the dashboard's files, which are few and are kept in memory: a path that is none of them is unknown. */
-export async function serveDashboard(app: FastifyInstance): Promise<void> {
+/** Gives a browser the dashboard's page; false when the request is not one for a page. */
+export type SendPage = (request: FastifyRequest, reply: FastifyReply) => boolean;
+
+/**
+ * Serves the dashboard's files, which are few and are kept in memory. The dashboard's screens have addresses of their
+ * own, all of which are the one page: what is returned sends it in place of an unknown path.
+ */
+export async function serveDashboard(app: FastifyInstance): Promise<SendPage> {
   const names = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => []);
+  let page: Buffer | undefined;
   for (const entry of names.filter((each) => each.isFile())) {
     const file = join(entry.parentPath, entry.name);
     const content = await readFile(file);
     const path = `/${relative(folder, file).split(sep).join("/")}`;
+    if (path === "/index.html") page = content;
     const type = types[extname(entry.name)] ?? "application/octet-stream";
     // Names of assets change with their content.
     const cache = path.startsWith("/assets/") ? "public, max-age=31536000, immutable" : "no-cache";
@@ -29,4 +37,15 @@ export async function serveDashboard(app: FastifyInstance): Promise<void> {
       reply.type(type).header("cache-control", cache).send(content),
     );
   }
+  return (request, reply) => {
+    if (!page || !isForPage(request)) return false;
+    void reply.type("text/html; charset=utf-8").header("cache-control", "no-cache").send(page);
+    return true;
+  };
+}
+
+/** Programs that lose their way in the API get an error, browsers the page. */
+function isForPage({ method, url, headers }: FastifyRequest): boolean {
+  const isApi = /^\/(api|assets)(\/|$|\?)/.test(url);
+  return method === "GET" && !isApi && (headers.accept ?? "").includes("text/html");
 }

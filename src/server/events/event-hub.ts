@@ -37,8 +37,8 @@ export class EventHub {
   readonly #context: RouteContext;
   readonly #server = randomUUID().slice(0, 8);
   readonly #watched = new Map<string, Watched>();
+  readonly #closing = new AbortController();
   #number = 0;
-  #isClosed = false;
 
   constructor(context: RouteContext) {
     this.#context = context;
@@ -74,9 +74,14 @@ export class EventHub {
     };
   }
 
+  /** Aborted when all watching ends: whoever holds a connection for it lets go, or a server could not stop. */
+  get closing(): AbortSignal {
+    return this.#closing.signal;
+  }
+
   /** Ends all watching. */
   async close(): Promise<void> {
-    this.#isClosed = true;
+    this.#closing.abort();
     for (const { timer } of this.#watched.values()) clearInterval(timer);
     this.#watched.clear();
   }
@@ -112,7 +117,7 @@ export class EventHub {
   }
 
   async #look(topic: string, watched: Watched): Promise<void> {
-    if (watched.isLooking || this.#isClosed) return;
+    if (watched.isLooking || this.closing.aborted) return;
     watched.isLooking = true;
     try {
       const watchable = watchableOf(topic, this.#context);

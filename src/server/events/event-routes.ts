@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import type { ServerResponse } from "node:http";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { Type } from "typebox";
 import { closed } from "../../api/index.ts";
@@ -50,9 +51,17 @@ async function stream(
       () => reply.raw.destroy(),
     );
   }, heartbeatMs);
-  await once(reply.raw, "close").catch(() => undefined);
+  await untilClosed(reply.raw, hub.closing);
   clearInterval(heartbeat);
   unsubscribe();
+}
+
+/** Waits until the client has gone; a server that stops lets go of it. */
+async function untilClosed(raw: ServerResponse, closing: AbortSignal): Promise<void> {
+  const end = () => raw.end();
+  closing.addEventListener("abort", end, { once: true });
+  await once(raw, "close").catch(() => undefined);
+  closing.removeEventListener("abort", end);
 }
 
 function unknownTopics(topics: string): TallymanError {

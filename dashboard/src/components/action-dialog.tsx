@@ -1,0 +1,96 @@
+import { useEffect, useRef, useState } from "preact/hooks";
+import { type Proposal, proposal, tell } from "../actions.ts";
+import { messageOf } from "../api.ts";
+
+/** The one dialog through which everything is changed. */
+export function ActionDialog() {
+  const asked = proposal.value;
+  return asked ? <OpenDialog key={asked.title} asked={asked} /> : null;
+}
+
+function close(): void {
+  proposal.value = undefined;
+}
+
+function OpenDialog({ asked }: { asked: Proposal }) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const [reason, setReason] = useState("");
+  const [isRunning, setIsRunning] = useState(false);
+  const [error, setError] = useState<string>();
+  const preview = usePreview(asked);
+  useEffect(() => dialog.current?.showModal(), []);
+  const run = async (event: Event) => {
+    event.preventDefault();
+    setIsRunning(true);
+    try {
+      tell("done", await asked.run(reason.trim() === "" ? undefined : reason.trim()));
+      close();
+    } catch (failure) {
+      setError(messageOf(failure));
+      setIsRunning(false);
+    }
+  };
+  return (
+    <dialog ref={dialog} class="dialog" aria-labelledby="dialog-title" onClose={close}>
+      <form onSubmit={run}>
+        <h2 id="dialog-title">{asked.title}</h2>
+        <p>{asked.text}</p>
+        {preview && (
+          <p class="dialog-preview" role="status">
+            {preview}
+          </p>
+        )}
+        <ReasonField value={reason} change={setReason} />
+        {error && (
+          <p class="dialog-error" role="alert">
+            {error}
+          </p>
+        )}
+        <Buttons asked={asked} isRunning={isRunning} />
+      </form>
+    </dialog>
+  );
+}
+
+function ReasonField({ value, change }: { value: string; change: (reason: string) => void }) {
+  return (
+    <label class="field">
+      <span>
+        Reason <span class="faint">for the audit</span>
+      </span>
+      <input
+        name="reason"
+        value={value}
+        maxLength={1_000}
+        autoComplete="off"
+        onInput={({ currentTarget }) => change(currentTarget.value)}
+      />
+    </label>
+  );
+}
+
+function Buttons({ asked, isRunning }: { asked: Proposal; isRunning: boolean }) {
+  return (
+    <div class="dialog-buttons">
+      <button type="button" class="button" onClick={close}>
+        Keep as it is
+      </button>
+      <button
+        type="submit"
+        class={`button ${asked.isDangerous ? "button-danger" : "button-main"}`}
+        disabled={isRunning}
+      >
+        {isRunning ? "Working …" : asked.confirm}
+      </button>
+    </div>
+  );
+}
+
+/** What the proposal says about its extent; undefined when it says nothing. */
+function usePreview({ preview }: Proposal): string | undefined {
+  const [text, setText] = useState(preview && "Counting …");
+  useEffect(() => {
+    preview?.().then(setText, (error: unknown) => setText(messageOf(error)));
+  }, [preview]);
+  return text;
+}

@@ -1,0 +1,89 @@
+import { signal } from "@preact/signals";
+import { isPaused } from "./live.ts";
+import { navigate } from "./router.ts";
+
+/** The screens, their addresses, and the letter that follows `g`. */
+export const screens = [
+  { name: "Overview", href: "/", letter: "o" },
+  { name: "Batches", href: "/batches", letter: "b" },
+  { name: "Troubleshooting", href: "/troubleshooting", letter: "t" },
+  { name: "Pipeline", href: "/pipeline", letter: "p" },
+  { name: "World", href: "/world", letter: "w" },
+  { name: "Fleet", href: "/fleet", letter: "f" },
+  { name: "Audit", href: "/audit", letter: "a" },
+] as const;
+
+/** Every key and what it does, for the help. */
+export const keys: readonly (readonly [keys: string, meaning: string])[] = [
+  ["?", "show these keys"],
+  ["j / k", "next, previous row"],
+  ["Enter", "open the row"],
+  ["x", "select the row"],
+  ["/", "go to the filter"],
+  ["Esc", "close what is open"],
+  ["Space", "pause or resume live updates; on the world: play"],
+  ...screens.map(({ name, letter }) => [`g ${letter}`, `go to ${name}`] as const),
+];
+
+/** Whether the list of keys is shown. */
+export const isHelpShown = signal(false);
+
+/** Time within which the letter must follow a `g`. */
+const sequenceMs = 1_500;
+
+let lastG = Number.NEGATIVE_INFINITY;
+
+/** Heeds keys wherever nobody types. */
+export function listenToKeys(): void {
+  document.addEventListener("keydown", (event) => {
+    if (event.metaKey || event.ctrlKey || event.altKey || belongsTo(event.target, event.key)) return;
+    if (handle(event.key)) event.preventDefault();
+  });
+}
+
+function handle(key: string): boolean {
+  if (performance.now() - lastG < sequenceMs) {
+    lastG = Number.NEGATIVE_INFINITY;
+    const screen = screens.find(({ letter }) => letter === key);
+    if (screen) navigate(screen.href);
+    return screen !== undefined;
+  }
+  const effect = effects[key];
+  effect?.();
+  return effect !== undefined;
+}
+
+const effects: Readonly<Record<string, () => void>> = {
+  g: () => {
+    lastG = performance.now();
+  },
+  "?": () => {
+    isHelpShown.value = true;
+  },
+  "/": () => document.querySelector<HTMLElement>("[data-filter]")?.focus(),
+  j: () => moveRow(1),
+  k: () => moveRow(-1),
+  x: () => document.activeElement?.querySelector<HTMLElement>("input[type=checkbox]")?.click(),
+  " ": () => {
+    const play = document.querySelector<HTMLElement>("[data-play]");
+    if (play) play.click();
+    else isPaused.value = !isPaused.value;
+  },
+  Escape: () => document.querySelector<HTMLElement>("[data-close]")?.click(),
+};
+
+function moveRow(step: number): void {
+  const rows = [...document.querySelectorAll<HTMLElement>("[data-row]")];
+  const focused = document.activeElement?.closest<HTMLElement>("[data-row]");
+  const present = focused ? rows.indexOf(focused) : -1;
+  const next = present === -1 ? (step > 0 ? 0 : rows.length - 1) : present + step;
+  rows[Math.max(0, Math.min(rows.length - 1, next))]?.focus();
+}
+
+/** A key in a field or a dialog, and a space on a button, mean what they mean there. */
+function belongsTo(target: EventTarget | null, key: string): boolean {
+  if (!(target instanceof HTMLElement)) return false;
+  if (target.closest("dialog")) return true;
+  if (key === " " && target.closest("button, a, summary, input")) return true;
+  return target.matches("input:not([type=checkbox]), textarea, select");
+}

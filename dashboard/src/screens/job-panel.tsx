@@ -1,0 +1,111 @@
+import { useState } from "preact/hooks";
+import { call, type ItemOf } from "../api.ts";
+import { ActionButton } from "../components/action-button.tsx";
+import { Age } from "../components/age.tsx";
+import { Badge } from "../components/badge.tsx";
+import { Panel } from "../components/panel.tsx";
+import { Empty } from "../components/states.tsx";
+import { type Column, PagedTable } from "../components/table.tsx";
+import { usePages } from "../data.ts";
+import { formatCount, formatMoment, formatSpan } from "../format.ts";
+import { search } from "../router.ts";
+import { AddJobDialog } from "./add-job-dialog.tsx";
+import { proposePause, proposeRun } from "./job-actions.ts";
+import { JobInspector, openJob } from "./job-inspector.tsx";
+
+/** A job as the API shows it. */
+export type Job = ItemOf<"GET /api/jobs">;
+
+const rowsPerPage = 50;
+
+/** Jobs with their next and last fires. */
+export function JobPanel() {
+  const [isAdding, setIsAdding] = useState(false);
+  const pages = usePages<Job>(
+    "jobs",
+    (cursor, signal) =>
+      call("GET /api/jobs", {
+        query: { limit: rowsPerPage, ...(cursor && { cursor }) },
+        ...(signal && { signal }),
+      }),
+    { topics: ["jobs"], idOf: ({ key }) => key },
+  );
+  const close = () => {
+    setIsAdding(false);
+    pages.reload();
+  };
+  return (
+    <Panel title="Jobs" actions={<ActionButton onClick={() => setIsAdding(true)}>Add job …</ActionButton>}>
+      <PagedTable
+        label="Jobs"
+        columns={columnsOf(pages.reload)}
+        pages={pages}
+        idOf={({ key }) => key}
+        open={({ key }) => openJob(key)}
+        openId={search.value.get("job") ?? undefined}
+        empty={<Empty title="No job yet">A job sends a command or a batch whenever its time comes.</Empty>}
+      />
+      {isAdding && <AddJobDialog close={close} />}
+      <JobInspector changed={pages.reload} />
+    </Panel>
+  );
+}
+
+function columnsOf(reload: () => void): readonly Column<Job>[] {
+  return [
+    {
+      title: "Job",
+      isWide: true,
+      cell: ({ key, errorMessage }) => (
+        <span class="two-lines">
+          <button type="button" class="button-link" onClick={() => openJob(key)}>
+            {key}
+          </button>
+          {errorMessage !== null && <small class="error-text">{errorMessage}</small>}
+        </span>
+      ),
+    },
+    { title: "State", cell: ({ status }) => <Badge state={status} /> },
+    {
+      title: "Schedule",
+      isSecondary: true,
+      cell: ({ schedule }) => <code>{describeSchedule(schedule)}</code>,
+    },
+    { title: "Sends to", isSecondary: true, cell: ({ domain }) => domain },
+    { title: "Fires", isSecondary: true, isNumber: true, cell: ({ fireCount }) => formatCount(fireCount) },
+    { title: "Last", isSecondary: true, cell: ({ lastFireAt }) => <Age of={lastFireAt} /> },
+    { title: "Next", isSecondary: true, cell: ({ nextFireAt }) => <Age of={nextFireAt} /> },
+    {
+      title: "Action",
+      cell: (job) => (
+        <span class="buttons">
+          <PauseButton job={job} reload={reload} />
+          <ActionButton isSmall label={`Run ${job.key}`} onClick={() => proposeRun(job.key, reload)}>
+            Run
+          </ActionButton>
+        </span>
+      ),
+    },
+  ];
+}
+
+function PauseButton({ job, reload }: { job: Job; reload: () => void }) {
+  const verb = job.status === "PAUSED" || job.status === "PARKED" ? "Resume" : "Pause";
+  return (
+    <ActionButton
+      isSmall
+      label={`${verb} ${job.key}`}
+      isDisabled={job.status === "FINISHED"}
+      onClick={() => proposePause(job, reload)}
+    >
+      {verb}
+    </ActionButton>
+  );
+}
+
+/** When a job fires, in a few words. */
+export function describeSchedule({ at, everyMs, cron, timeZone }: Job["schedule"]): string {
+  if (everyMs !== undefined) return `every ${formatSpan(everyMs)}`;
+  if (at !== undefined) return `once at ${formatMoment(at)}`;
+  return `${cron}${timeZone ? ` ${timeZone}` : ""}`;
+}

@@ -1,0 +1,60 @@
+import { expect, it } from "vitest";
+import { setup } from "../../src/testing/index.ts";
+import { openServer } from "../kit/api.ts";
+import { openPage, orders, startShop, troubledRow, untilLive, useBrowser } from "./stage.ts";
+
+const browser = useBrowser();
+
+it("asks for a token when there are any, and leads back out", async () => {
+  await using t = await setup();
+  const { tallyman, server } = await openServer(t);
+  const { token } = await tallyman.tokens.create({ name: "ops", role: "admin", createdBy: "test" });
+  const page = await openPage(t, browser(), `${server.url}/fleet`, { expectedErrors: /401/ });
+  await page.getByLabel("Access token").fill("wrong");
+  await page.getByRole("button", { name: "Log in" }).click();
+  await page.getByText("The access token is not in force").waitFor();
+  await page.getByLabel("Access token").fill(token);
+  await page.getByRole("button", { name: "Log in" }).click();
+  await page.getByRole("heading", { name: "Fleet" }).waitFor();
+  await page.getByText("ops (admin)").waitFor();
+  await untilLive(page);
+  expect(await page.evaluate("document.cookie")).toBe("");
+  await page.getByRole("button", { name: "Log out" }).click();
+  await page.getByLabel("Access token").waitFor();
+  await page.reload();
+  await page.getByLabel("Access token").waitFor();
+});
+
+it("a session that is revoked leads to the log-in", async () => {
+  await using t = await setup();
+  const { tallyman, server } = await openServer(t);
+  const { token, tokenId } = await tallyman.tokens.create({ name: "ops", role: "read", createdBy: "test" });
+  const page = await openPage(t, browser(), `${server.url}/`, { expectedErrors: /401/ });
+  await page.getByLabel("Access token").fill(token);
+  await page.getByRole("button", { name: "Log in" }).click();
+  await page.getByRole("heading", { name: "Overview" }).waitFor();
+  await untilLive(page);
+  await tallyman.tokens.revoke(tokenId);
+  // Any news makes the page ask again.
+  await tallyman.commands.createBatch("orders", orders(1, 0));
+  await page.getByLabel("Access token").waitFor();
+});
+
+it("who may only read can't act, and sees no payloads without the right to", async () => {
+  await using t = await setup();
+  const { tallyman, server } = await openServer(t);
+  await startShop(t, tallyman);
+  await tallyman.commands.createBatch("orders", orders(1, 1), { name: "Refused" });
+  await expect.poll(() => tallyman.commands.tsq.count({}), { timeout: 20_000 }).toBe(1);
+  const options = { name: "viewer", role: "read", canViewPayloads: false, createdBy: "test" } as const;
+  const { token } = await tallyman.tokens.create(options);
+  const page = await openPage(t, browser(), `${server.url}/troubleshooting`, { expectedErrors: /401/ });
+  await page.getByLabel("Access token").fill(token);
+  await page.getByRole("button", { name: "Log in" }).click();
+  await troubledRow(page, /gateway refuses order 0/).click();
+  const sheet = page.getByRole("complementary");
+  await sheet.getByLabel("Payload").getByText("[hidden]").waitFor();
+  await sheet.getByText("your token does not show it").waitFor();
+  for (const button of await page.getByRole("button", { name: /(Retry|Complete|Cancel) …/ }).all())
+    expect(await button.isDisabled()).toBe(true);
+});

@@ -1,0 +1,93 @@
+import { expect, it } from "vitest";
+import { setup } from "../../src/testing/index.ts";
+import { openServer } from "../kit/api.ts";
+import { confirm, openPage, orders, startShop, troubledRow, untilLive, useBrowser } from "./stage.ts";
+
+const browser = useBrowser();
+
+it("a failed command is retried from the page, and the batch completes before one's eyes", async () => {
+  await using t = await setup();
+  const { tallyman, server } = await openServer(t);
+  const { mend } = await startShop(t, tallyman);
+  const page = await openPage(t, browser(), `${server.url}/batches`);
+  await page.getByText("No batch yet").waitFor();
+  await untilLive(page);
+  await tallyman.commands.createBatch("orders", orders(20, 3), { name: "Evening shipment" });
+  await page.getByRole("link", { name: "3 in troubleshooting" }).waitFor();
+  await page.getByRole("link", { name: "Evening shipment" }).click();
+  await page.getByText("blocked by").waitFor();
+  expect(await page.getByRole("progressbar").first().getAttribute("aria-valuenow")).toBe("85");
+  await page.getByRole("link", { name: "3 in troubleshooting" }).click();
+  await troubledRow(page, /gateway refuses order 0/).click();
+  mend();
+  const sheet = page.getByRole("complementary");
+  await sheet.getByText('"item": 0').waitFor();
+  await sheet.getByRole("button", { name: "Retry …" }).click();
+  await page.getByText("1 command would change.").waitFor();
+  await confirm(page, "Retry", "gateway is back");
+  await page.getByText("1 command sent back to the workers.").waitFor();
+  await sheet.getByText("completed", { exact: true }).first().waitFor();
+  await page.keyboard.press("Escape");
+  await page.getByRole("button", { name: "Retry …" }).click();
+  await page.getByText("2 commands would change.").waitFor();
+  await confirm(page, "Retry");
+  await page.getByText("Nothing waits for you").waitFor();
+  await page.goBack();
+  await page.getByText(/^took/).waitFor();
+  expect(await page.getByRole("progressbar").first().getAttribute("aria-valuenow")).toBe("100");
+  await page.getByText("batch completed").waitFor();
+});
+
+it("a batch is cancelled with a preview, and the commands are shown by state", async () => {
+  await using t = await setup();
+  const { tallyman, server } = await openServer(t);
+  const batchId = await tallyman.commands.createBatch("orders", orders(120, 0), { name: "Too many" });
+  const page = await openPage(t, browser(), `${server.url}/batches/${batchId}`);
+  await page.getByRole("button", { name: "More" }).click();
+  await expect.poll(() => page.locator("tbody tr").count()).toBe(100);
+  await page.getByRole("button", { name: "Cancel batch …" }).click();
+  await page.getByText("120 commands would be cancelled.").waitFor();
+  await confirm(page, "Cancel batch");
+  await page.getByText("120 commands cancelled.").waitFor();
+  await page.getByRole("button", { name: "120 Cancelled" }).click();
+  await expect.poll(() => page.url()).toContain("status=CANCELED");
+  await page.getByRole("cell", { name: "canceled", exact: true }).first().waitFor();
+  await page.getByRole("button", { name: "0 Failed" }).click();
+  await page.getByText("No command in this state").waitFor();
+  expect(await page.getByRole("button", { name: "Cancel batch …" }).isDisabled()).toBe(true);
+});
+
+it("filters are in the address, and survive a reload", async () => {
+  await using t = await setup();
+  const { tallyman, server } = await openServer(t);
+  await tallyman.commands.createBatch("orders", orders(1, 0), { name: "Orders only" });
+  await tallyman.commands.createBatch("invoices", orders(1, 0), { name: "Invoices only" });
+  const page = await openPage(t, browser(), `${server.url}/batches`);
+  await page.getByText("Invoices only").waitFor();
+  await page.getByLabel("Domain").selectOption("orders");
+  await page.getByText("Invoices only").waitFor({ state: "detached" });
+  await page.reload();
+  await page.getByText("Orders only").waitFor();
+  expect(await page.getByText("Invoices only").count()).toBe(0);
+  await page.getByLabel("State").selectOption("COMPLETED");
+  await page.getByText("No batch matches").waitFor();
+});
+
+it("an open batch is sealed", async () => {
+  await using t = await setup();
+  const { tallyman, server } = await openServer(t);
+  const batchId = await tallyman.commands.createBatch("orders", orders(1, 0), { name: "Open", open: true });
+  const page = await openPage(t, browser(), `${server.url}/batches/${batchId}`);
+  await page.getByRole("button", { name: "Seal" }).click();
+  await confirm(page, "Seal");
+  await page.getByText("The batch is sealed.").waitFor();
+  expect(await tallyman.commands.getBatch("orders", batchId)).toMatchObject({ isSealed: true });
+});
+
+it("a batch that does not exist is said to be missing", async () => {
+  await using t = await setup();
+  const { server } = await openServer(t);
+  const missing = "00000000-0000-7000-8000-000000000000";
+  const page = await openPage(t, browser(), `${server.url}/batches/${missing}`, { expectedErrors: /404/ });
+  await page.getByText(`There is no batch ${missing}.`).waitFor();
+});

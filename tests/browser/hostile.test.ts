@@ -1,0 +1,75 @@
+import type { Page } from "playwright-core";
+import { expect, it } from "vitest";
+import { ServiceBoard, ServiceManager } from "../../src/app/index.ts";
+import { PermanentError } from "../../src/commands/index.ts";
+import { setup } from "../../src/testing/index.ts";
+import { openServer } from "../kit/api.ts";
+import { configOf, ProbeWorld, reaches } from "../kit/services.ts";
+import { confirm, openPage, troubledRow, useBrowser } from "./stage.ts";
+
+const browser = useBrowser();
+const markup = `"><img src=x onerror="window.wasHacked=1"><script>window.wasHacked=1</script>`;
+
+/** Nothing of the texts has become an element or has run. */
+async function expectOnlyText(page: Page, where: string): Promise<void> {
+  const found = await page.evaluate(
+    "({ wasHacked: window.wasHacked ?? 0, images: document.querySelectorAll('img[src=x]').length, scripts: document.querySelectorAll('script:not([src])').length })",
+  );
+  expect({ where, found }).toEqual({ where, found: { wasHacked: 0, images: 0, scripts: 0 } });
+}
+
+it("shows markup in every field that others fill as the text that it is", async () => {
+  await using t = await setup();
+  t.logs.expectLog({ logger: "probe", level: "error", message: "Failed: *" });
+  const { tallyman, server } = await openServer(t);
+  const { commands, scheduler } = tallyman;
+  const worker = t.use(commands.worker({ domain: markup, pollIntervalMs: 50 }));
+  worker.handle(markup, ({ data }) => {
+    if (!(data as { isFine?: boolean }).isFine) throw new PermanentError(markup);
+    return { [markup]: markup };
+  });
+  await worker.start();
+  const send = (data: object) => ({ commandType: markup, data });
+  const batchId = await commands.createBatch(markup, [send({ [markup]: markup }), send({ isFine: true })], {
+    name: markup,
+  });
+  await expect.poll(() => commands.tsq.count({}), { timeout: 20_000 }).toBe(1);
+  await scheduler.jobs.create(markup, {
+    schedule: { everyMs: 60_000 },
+    command: { domain: markup, ...send({}) },
+  });
+  const world = new ProbeWorld();
+  const config = configOf("services: { probe: { className: Probe } }");
+  const manager = t.use(new ServiceManager(tallyman, config, { services: world.services }));
+  const board = t.use(new ServiceBoard(tallyman.database, manager, { name: markup, intervalMs: 100 }));
+  await board.start();
+  await manager.start();
+  world.probe("probe").fail(markup);
+  await reaches(manager, "probe", "ERROR");
+
+  const page = await openPage(t, browser(), `${server.url}/troubleshooting`);
+  await troubledRow(page, markup).click();
+  const sheet = page.getByRole("complementary");
+  await sheet.getByLabel("Payload").getByText(markup.replaceAll('"', '\\"')).first().waitFor();
+  await expectOnlyText(page, "troubleshooting");
+  await sheet.getByRole("button", { name: "Complete …" }).click();
+  await confirm(page, "Complete", markup);
+  await page.getByText("1 command completed by hand.").waitFor();
+  const places: readonly [path: string, text: string][] = [
+    ["/", markup],
+    ["/batches", markup],
+    [`/batches/${batchId}`, markup],
+    ["/fleet", markup],
+    [`/fleet?job=${encodeURIComponent(markup)}`, "Next fires"],
+    ["/pipeline", markup],
+    ["/audit", markup],
+    ["/audit?view=events", markup],
+    [`/${encodeURIComponent(markup)}`, "There is no such screen"],
+    [`/troubleshooting?domain=${encodeURIComponent(markup)}`, "No command matches the filter."],
+  ];
+  for (const [path, text] of places) {
+    await page.goto(`${server.url}${path}`);
+    await page.getByText(text).first().waitFor({ state: "attached" });
+    await expectOnlyText(page, path);
+  }
+});
