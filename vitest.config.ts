@@ -15,7 +15,12 @@ export default defineConfig({
       {
         test: {
           name: "unit",
-          include: ["src/**/*.test.ts", "scripts/**/*.test.ts", "dashboard/**/*.test.ts"],
+          include: [
+            "src/**/*.test.ts",
+            "scripts/**/*.test.ts",
+            "bench/harness/*.test.ts",
+            "dashboard/**/*.test.ts",
+          ],
           exclude: integrationTests,
         },
       },

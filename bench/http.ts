@@ -15,7 +15,7 @@ import { parseArgs } from "node:util";
 import { Tallyman } from "../src/app/index.ts";
 import { TallymanClient } from "../src/client/index.ts";
 import { sleep } from "../src/runtime/index.ts";
-import { finishMany } from "./commands/growth.ts";
+import { fillHistory } from "./commands/load.ts";
 import { startBenchServer } from "./harness/server.ts";
 
 const { values } = parseArgs({
@@ -23,7 +23,6 @@ const { values } = parseArgs({
 });
 const history = Number(values.history);
 const seconds = Number(values.seconds);
-const historyStep = 100_000;
 const commandsPerBatch = 100_000;
 const slowSockets = 500;
 const eventClients = 2_000;
@@ -39,8 +38,7 @@ try {
     params: { domain: "bench" },
     body: { commands: [{ commandType: "T", data: {} }] },
   });
-  for (let stored = 0; stored < history; stored += historyStep)
-    await finishMany(postgres.database, historyStep);
+  await fillHistory(postgres.database, history);
   await postgres.database.query("VACUUM ANALYZE");
   for (const path of [
     "/healthz",
@@ -108,8 +106,8 @@ function read(target: string) {
   return {
     path,
     perSecond: Math.round(Number(number(/Requests\/sec:\s+([\d.]+)/))),
-    p50: number(/50%\s+(\S+)/),
-    p99: number(/99%\s+(\S+)/),
+    p50: number(/\n\s+50%\s+(\S+)/),
+    p99: number(/\n\s+99%\s+(\S+)/),
     errors: number(/Non-2xx or 3xx responses: (\d+)/).replace("?", "0"),
   };
 }

@@ -1,30 +1,54 @@
 /**
- * Fires of jobs on a PostgreSQL of its own, durable as in production, by four scheduler workers in this process:
+ * Scheduler workers beyond the scenario `fires` of `npm run bench`, four of them in this process:
  *
- *   node --import tsx bench/jobs.ts [--jobs 1000000] [--seconds 15] [scenario …]
+ *   node --import tsx bench/jobs.ts [--jobs 1000000] [--seconds 15]
  *
- * Scenarios: interval (with the same statement through pgbench in the same run, and their ratio), cron (patterns
- * that jobs share, then a pattern for each job), idle (nothing is due: CPU of workers and server in percent of a core).
- * The machine decides the rates; compare only what one run printed.
+ * - cron: fires per second and processor time per fire, of patterns that jobs share, and of a pattern for each job.
+ * - idle: nothing is due: processor time of workers and server in percent of a core.
  */
 import { parseArgs } from "node:util";
-import { configureLogging } from "../src/runtime/index.ts";
+import type { Database } from "../src/database/index.ts";
+import { configureLogging, sleep } from "../src/runtime/index.ts";
+import { measure } from "./harness/measure.ts";
 import { benchSettings, startBenchServer } from "./harness/server.ts";
-import { cronFires, idleScan, intervalFires } from "./jobs/scenarios.ts";
+import { seedJobs } from "./jobs/seed.ts";
+import { firesWithin, startSchedulerWorkers } from "./jobs/workers.ts";
 
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
+const { values: flags } = parseArgs({
   options: { jobs: { type: "string", default: "1000000" }, seconds: { type: "string", default: "15" } },
 });
-const scenarios = { interval: intervalFires, cron: cronFires, idle: idleScan };
-const chosen = positionals.length > 0 ? positionals : Object.keys(scenarios);
+const jobs = Number(flags.jobs);
+const seconds = Number(flags.seconds);
+
+async function cronFires(database: Database, kind: "cron-shared" | "cron-distinct") {
+  await seedJobs(database, { count: jobs, kind, due: "now" });
+  await using _started = await startSchedulerWorkers(database);
+  return await measure(database, () => firesWithin(database, seconds));
+}
+
+async function idlePercent(database: Database) {
+  await seedJobs(database, { count: jobs, kind: "interval", due: "never" });
+  await using _started = await startSchedulerWorkers(database);
+  await sleep(3_000); // code is compiled, connections are open
+  const sample = await measure(database, async () => {
+    await sleep(seconds * 1_000);
+    return seconds;
+  });
+  const percent = (micros = Number.NaN) => Number((micros / 1e4).toFixed(2));
+  return {
+    workersPercent: percent(sample.clientMicrosPerItem),
+    serverPercent: percent(sample.serverMicrosPerItem),
+  };
+}
 
 configureLogging({ level: "warn" });
 console.log("settings", JSON.stringify(benchSettings));
-for (const name of chosen) {
-  const scenario = scenarios[name as keyof typeof scenarios];
-  if (!scenario) throw new Error(`Unknown scenario ${name}; known: ${Object.keys(scenarios).join(", ")}`);
+const parts = {
+  "cron-shared": (database: Database) => cronFires(database, "cron-shared"),
+  "cron-distinct": (database: Database) => cronFires(database, "cron-distinct"),
+  idle: idlePercent,
+};
+for (const [name, part] of Object.entries(parts)) {
   await using server = await startBenchServer();
-  const result = await scenario({ ...server, jobs: Number(values.jobs), seconds: Number(values.seconds) });
-  console.log(name, JSON.stringify(result));
+  console.log(name, JSON.stringify(await part(server.database)));
 }

@@ -4,6 +4,7 @@ import { SimulationMetadataSchema } from "../src/contracts/index.ts";
 import { createBatchCoordinator, MetadataWriter } from "../src/coordination/index.ts";
 import { ensureRunSchema } from "../src/database/index.ts";
 import { setup, startChild, type TestContext } from "../src/testing/index.ts";
+import { commandLine, flagsTo, places, runHere } from "./kit/cli.ts";
 
 const script = new URL("./children/claimer.child.ts", import.meta.url);
 const fileCount = 1000;
@@ -55,19 +56,11 @@ describe("competing instances in processes of their own", () => {
   );
 });
 
-describe("tallyman gaps and run inspect", () => {
+describe("tallyman gaps and run", () => {
   const main = new URL("../src/cli/main.ts", import.meta.url);
+  const gaps = (t: TestContext) => runHere("gaps", "--run", "run-1", "--database-url", t.url);
 
-  async function gaps(t: TestContext, ...more: string[]) {
-    const child = startChild(main, {
-      args: ["gaps", "--run", "run-1", ...more],
-      env: { DATABASE_URL: t.url },
-    });
-    const { code } = await child.exit;
-    return { code, output: child.lines.join("\n"), errors: child.errorOutput };
-  }
-
-  it("prints the list and a one-line strip of the tick range", async () => {
+  it.each(places)("prints the list and a one-line strip of the tick range, by way of %s", async (place) => {
     await using t = await setup();
     const metadata = create(SimulationMetadataSchema, {
       simulationRunId: "run-1",
@@ -89,21 +82,44 @@ describe("tallyman gaps and run inspect", () => {
     await ready.registerFiles(files);
     await ready.tryClaim("f0", 0, 990);
     await ready.markCompleted("f0");
+    await ready.tryClaim("f1", 1000, 1990);
     await ready.reconcileGaps({ samplingInterval: 10, declaredEnd: 4990 });
-    const text = await gaps(t);
-    expect(text.code).toBe(0);
-    expect(text.output).toMatch(
+    const { run, json } = commandLine(await flagsTo(place, t));
+    const shown = await run("gaps", "--run", "run-1");
+    expect(shown.code).toBe(0);
+    expect(shown.text).toMatch(
       /Dummy: 500 ticks expected: 100 indexed, 200 in flight, 0 failed, 200 in pending gaps/,
     );
-    expect(text.output).toMatch(/^█{20}░{20}·{20}░{20}·{20}$/m);
-    expect(text.output).toMatch(/2000–2990 {2}pending/);
-    const { output } = await gaps(t, "--json");
-    expect(JSON.parse(output)).toMatchObject({
+    expect(shown.text).toMatch(/^█{20}░{20}·{20}░{20}·{20}$/m);
+    expect(shown.text).toMatch(/2000–2990 {2}pending/);
+    const { runId, indexers } = await json("gaps", "--run", "run-1");
+    expect(runId).toBe("run-1");
+    expect(indexers).toMatchObject([
+      { indexerClass: "Dummy", unaccounted: 0, gaps: [{ gapStartTick: 2000 }, { gapStartTick: 4000 }] },
+    ]);
+    expect(Object.keys(indexers[0]).sort()).toEqual([
+      "counts",
+      "endDeclared",
+      "expected",
+      "gaps",
+      "indexerClass",
+      "samplingInterval",
+      "strip",
+      "unaccounted",
+    ]);
+    expect(await run("gaps", "--run", "nowhere")).toMatchObject({ code: 3 });
+    expect(await run("gaps", "--run", "run-1", "--indexer-class", "Nobody")).toMatchObject({ code: 3 });
+
+    await ready.markFailed("f1", "broken");
+    const retry = ["run", "retry", "run-1", "--indexer-class"];
+    expect(await json(...retry, "Dummy")).toEqual({
       runId: "run-1",
-      indexers: [
-        { indexerClass: "Dummy", unaccounted: 0, gaps: [{ gapStartTick: 2000 }, { gapStartTick: 4000 }] },
-      ],
+      indexerClass: "Dummy",
+      files: 1,
+      messages: 0,
     });
+    expect(await run(...retry, "Nobody")).toMatchObject({ code: 3 });
+    expect(await json("audit")).toMatchObject([{ action: "run.retry", changed: 1 }]);
   });
 
   it("run inspect shows the claims by status and instance", async () => {

@@ -53,6 +53,7 @@ const access: Record<string, Access> = {
   "POST /api/scheduler-workers/drain": "operate",
   "GET /api/scheduler-workers": "read",
   "GET /api/segments": "read",
+  "POST /api/segments/resize": "admin",
   "POST /api/segments/assign": "operate",
   "DELETE /api/segments/release": "operate",
   "GET /api/actions": "read",

@@ -1,83 +1,98 @@
-import { execFile } from "node:child_process";
-import { fileURLToPath } from "node:url";
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { Tallyman } from "../src/app/index.ts";
 import { setup } from "../src/testing/index.ts";
+import { commandLine, flagsTo, places, runHere } from "./kit/cli.ts";
 import { until } from "./kit/scheduler.ts";
 
-/** Each command is a process of its own, which takes its time on a machine under load. */
-const timeoutMs = 300_000;
-const main = fileURLToPath(new URL("../src/cli/main.ts", import.meta.url));
-
-function tallyman(url: string, ...args: string[]): Promise<{ code: number; out: string; err: string }> {
-  return new Promise((resolve) => {
-    execFile(process.execPath, ["--import", "tsx", main, "--database-url", url, ...args], (error, out, err) =>
-      resolve({ code: Number(error?.code ?? 0), out, err }),
-    );
-  });
+interface Diagnosis {
+  readonly findings: readonly { readonly check: string }[];
 }
 
-it(
-  "shows leader, workers and segments, drains, resizes, and tells the doctor",
-  async () => {
+function finding({ findings }: Diagnosis, check: string) {
+  return findings.find((found) => found.check === check);
+}
+
+describe.each(places)("the scheduler from the command line, by way of %s", (place) => {
+  it("shows leader, workers and segments, drains, resizes, and tells the doctor", async () => {
     await using t = await setup();
-    const nobody = await tallyman(t.url, "leader", "--json");
-    expect({ code: nobody.code, ...JSON.parse(nobody.out) }).toEqual({
+    const { run, json } = commandLine(await flagsTo(place, t));
+    const own = commandLine(["--database-url", t.url]);
+    const nobody = await run("leader", "--json");
+    expect({ code: nobody.code, ...JSON.parse(nobody.text) }).toEqual({
       code: 1,
       leader: null,
       coordinators: [],
     });
 
-    const own = t.use(await Tallyman.connect({ database: t.url }));
-    const { fleet } = own.scheduler;
+    const tallyman = t.use(await Tallyman.connect({ database: t.url }));
+    const { fleet } = tallyman.scheduler;
     await fleet.register("worker-1");
-    const alone = JSON.parse((await tallyman(t.url, "doctor", "--json")).out);
-    const finding = (diagnosis: { findings: { check: string }[] }, check: string) =>
-      diagnosis.findings.find((found) => found.check === check);
-    expect(finding(alone, "scheduler leader")).toMatchObject({ status: "failure" });
+    expect(finding(await own.json("doctor"), "scheduler leader")).toMatchObject({ status: "failure" });
 
-    const coordinator = own.scheduler.coordinator({ coordinatorId: "c1", port: 8082, joinDelayMs: 0 });
+    const coordinator = tallyman.scheduler.coordinator({ coordinatorId: "c1", port: 8082, joinDelayMs: 0 });
     await coordinator.start();
     await until("it leads", async () => coordinator.term !== undefined);
     await coordinator.assign("worker-1", 10);
-    const [leader, workers, segments, doctor] = await Promise.all([
-      tallyman(t.url, "leader"),
-      tallyman(t.url, "workers", "--json"),
-      tallyman(t.url, "segments"),
-      tallyman(t.url, "doctor", "--json"),
-    ]);
-    expect(leader).toMatchObject({
+    expect(await run("leader")).toMatchObject({
       code: 0,
-      out: expect.stringMatching(/^c1 leads in term 1, since .*LEADER/s),
+      text: expect.stringMatching(/^c1 leads in term 1, since .*LEADER/s),
     });
-    expect(JSON.parse(workers.out).workers).toMatchObject([{ workerId: "worker-1", cap: 10 }]);
-    expect(segments.out).toContain("   0  A A A A A A A A A A\n  10  . . .");
-    expect(segments.out).toContain("90 segments are covered by nobody's cap");
-    const diagnosis = JSON.parse(doctor.out);
+    expect((await json("workers")).workers).toMatchObject([{ workerId: "worker-1", cap: 10 }]);
+    const { text: segments } = await run("segments");
+    expect(segments).toContain("   0  A A A A A A A A A A\n  10  . . .");
+    expect(segments).toContain("90 segments are covered by nobody's cap");
+    const diagnosis = await own.json("doctor");
     expect(finding(diagnosis, "scheduler leader")).toMatchObject({ status: "ok" });
     expect(finding(diagnosis, "segments")).toMatchObject({
       status: "warning",
       message: "10 of 100 owned; nobody's cap covers 90 of them, and their jobs do not fire",
     });
 
-    expect((await tallyman(t.url, "workers", "drain", "worker-1")).out).toContain("worker-1 is DRAINING");
-    expect((await tallyman(t.url, "workers", "drain", "nobody")).code).toBe(3);
-    expect(await tallyman(t.url, "segments", "resize", "256")).toMatchObject({ code: 0 });
+    expect((await run("workers", "drain", "worker-1")).text).toContain("worker-1 is DRAINING");
+    expect((await run("workers", "drain", "nobody")).code).toBe(3);
+    expect(await run("segments", "resize", "256")).toMatchObject({ code: 0 });
     expect(await fleet.segmentCount()).toBe(256);
-    expect(await tallyman(t.url, "segments", "resize", "2000")).toMatchObject({
+    expect(await run("segments", "resize", "2000")).toMatchObject({
       code: 2,
-      err: expect.stringContaining("from 1 to 1024"),
+      errors: expect.stringContaining("from 1 to 1024"),
     });
-  },
-  timeoutMs,
-);
+    expect(await json("audit")).toMatchObject([
+      { action: "segments.resize", changed: 256, target: { count: 256 } },
+      { action: "worker.drain", changed: 1, target: { workerId: "worker-1" } },
+    ]);
+  });
+});
 
-it(
-  "says clearly why it does not listen",
-  async () => {
-    await using t = await setup();
-    const open = await tallyman(t.url, "coordinator", "--host", "0.0.0.0", "--port", "0");
-    expect(open).toMatchObject({ code: 2, err: expect.stringContaining("no access tokens yet") });
-  },
-  timeoutMs,
-);
+it("prints the same documents from a database and from a server", async () => {
+  await using t = await setup();
+  const tallyman = t.use(await Tallyman.connect({ database: t.url }));
+  await tallyman.scheduler.fleet.register("worker-1");
+  const coordinator = tallyman.scheduler.coordinator({ coordinatorId: "c1", port: 8082, joinDelayMs: 0 });
+  await coordinator.start();
+  await until("it leads", async () => coordinator.term !== undefined);
+  await coordinator.assign("worker-1", 10);
+  const batchId = await tallyman.commands.createBatch("orders", [{ commandType: "Ship", data: { n: 1 } }]);
+  const [own, server] = await Promise.all(places.map(async (place) => commandLine(await flagsTo(place, t))));
+  for (const args of [
+    ["leader"],
+    ["workers", "--all"],
+    ["segments"],
+    ["batch", "status", batchId],
+    ["batch", "list", "--domain", "orders"],
+    ["tsq", "list"],
+    ["audit"],
+  ]) {
+    const document = await own?.json(...args);
+    expect(document).toBeTruthy();
+    expect(await server?.json(...args)).toEqual(document);
+  }
+});
+
+it("says clearly why it does not listen", async () => {
+  await using t = await setup();
+  const args = ["coordinator", "--host", "0.0.0.0", "--port", "0", "--database-url", t.url];
+  expect(await runHere(...args)).toMatchObject({
+    code: 2,
+    errors: expect.stringContaining("there are no access tokens"),
+  });
+});

@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { BatchInfoSchema } from "../src/contracts/index.ts";
 import { type Child, setup, startChild, type TestContext } from "../src/testing/index.ts";
 import { PostgresTopics } from "../src/topics/index.ts";
-import { runHere } from "./kit/cli.ts";
+import { commandLine, flagsTo, runHere } from "./kit/cli.ts";
 
 const cli = new URL("../src/cli/main.ts", import.meta.url);
 const types = fileURLToPath(new URL("./children/up-types.child.ts", import.meta.url));
@@ -28,7 +28,7 @@ async function writeConfig(t: TestContext, services: Record<string, string>): Pr
 }
 
 function up(t: TestContext, config: string, ...more: string[]): Child {
-  const args = ["up", "--config", config, "--types", types, ...more];
+  const args = ["up", "--config", config, "--types", types, "--no-server", ...more];
   return t.use(startChild(cli, { args, env: { DATABASE_URL: t.url } }));
 }
 
@@ -133,7 +133,7 @@ describe("tallyman up", () => {
     const { code, errors } = await tallyman(t, "up", "--config", config);
     expect(code).toBe(2);
     expect(errors).toContain("pipeline.yaml:5: services.first.className: unknown service class 'Holder'.");
-    const empty = await tallyman(t, "up", "--config", await writeConfig(t, {}));
+    const empty = await tallyman(t, "up", "--no-server", "--config", await writeConfig(t, {}));
     expect(empty).toMatchObject({
       code: 2,
       errors: expect.stringContaining("The configuration has no services."),
@@ -188,6 +188,21 @@ describe("tallyman service", () => {
     expect(await tallyman(t, "service", "stop", "spar", "--manager", "beta")).toMatchObject({
       code: 3,
       errors: expect.stringContaining("Did you mean 'spare'?"),
+    });
+    const server = commandLine(await flagsTo("a server", t));
+    expect((await server.json("service", "list")).managers).toMatchObject([
+      { name: "alpha" },
+      {
+        name: "beta",
+        services: expect.arrayContaining([expect.objectContaining({ name: "spare", state: "RUNNING" })]),
+      },
+    ]);
+    const byServer = await server.run("service", "pause", "spare", "--manager", "beta");
+    expect(byServer).toMatchObject({ code: 0, text: "spare on beta: PAUSED" });
+    expect((await server.run("service", "pause", "spar", "--manager", "beta")).code).toBe(3);
+    expect((await server.json("audit", "--limit", "1"))[0]).toMatchObject({
+      action: "service.pause",
+      target: { service: "spare", manager: "beta" },
     });
     for (const child of [alpha, beta]) child.kill("SIGTERM");
     expect([(await alpha.exit).code, (await beta.exit).code]).toEqual([0, 0]);

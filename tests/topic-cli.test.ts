@@ -1,23 +1,9 @@
 import { create } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { BatchInfoSchema } from "../src/contracts/index.ts";
-import { NatsServer, natsProgram, setup, startChild } from "../src/testing/index.ts";
+import { NatsServer, natsProgram, setup } from "../src/testing/index.ts";
 import { NatsTopics, PostgresTopics, type Topics } from "../src/topics/index.ts";
-
-const cli = new URL("../src/cli/main.ts", import.meta.url);
-
-/** Runs one command line; returns its exit code, output and, when it printed any, JSON. */
-async function tallyman(env: Record<string, string>, ...args: string[]) {
-  await using child = startChild(cli, { args, env });
-  const { code } = await child.exit;
-  const text = child.lines.join("\n");
-  return {
-    code,
-    text,
-    json: args.includes("--json") ? JSON.parse(text) : undefined,
-    errors: child.errorOutput,
-  };
-}
+import { commandLine, flagsTo, places } from "./kit/cli.ts";
 
 /** Three messages, one acknowledged and one dead-lettered by group `indexer`. */
 async function prepare(topics: Topics): Promise<void> {
@@ -32,62 +18,79 @@ async function prepare(topics: Topics): Promise<void> {
   await reader.deadLetter(bad, { error: new Error("bad"), sourceService: "indexer" });
 }
 
-async function operate(env: Record<string, string>): Promise<void> {
-  const list = await tallyman(env, "topic", "list", "--json");
-  expect(list).toMatchObject({
-    code: 0,
-    json: {
-      topics: [
-        {
-          name: "batch-topic",
-          messageType: "tallyman.v1.BatchInfo",
-          messages: 3,
-          groups: 1,
-          retentionMs: null,
-        },
-        { name: "batch-topic-dead-letters", messages: 1, deadLettersOf: "batch-topic" },
-      ],
-    },
+async function operate(flags: readonly string[]): Promise<void> {
+  const { run, json } = commandLine(flags);
+  expect(await json("topic", "list")).toEqual({
+    topics: [
+      {
+        name: "batch-topic",
+        messageType: "tallyman.v1.BatchInfo",
+        messages: 3,
+        groups: 1,
+        retentionMs: null,
+        deadLettersOf: null,
+      },
+      expect.objectContaining({
+        name: "batch-topic-dead-letters",
+        messages: 1,
+        deadLettersOf: "batch-topic",
+      }),
+    ],
   });
-  expect((await tallyman(env, "topic", "list")).text).toMatch(
+  expect((await run("topic", "list")).text).toMatch(
     /^TOPIC +TYPE .*\nbatch-topic +tallyman\.v1\.BatchInfo +3 +1 +for ever/,
   );
-  const lag = await tallyman(env, "topic", "lag", "batch-topic", "--json");
-  expect(lag.json.groups).toMatchObject([{ group: "indexer", messages: 1, ready: 1, claimed: 0 }]);
-  expect(await tallyman(env, "topic", "redrive", "batch-topic", "--json")).toMatchObject({
-    code: 0,
-    json: { topic: "batch-topic", redriven: 1 },
-  });
-  const seek = await tallyman(env, "topic", "seek", "batch-topic", "indexer", "--to", "end", "--json");
-  expect(seek).toMatchObject({ code: 0, json: { messages: 0, oldestAgeMs: null } });
-  const paused = await tallyman(env, "topic", "pause", "batch-topic", "indexer");
+  const lag = await json("topic", "lag", "batch-topic");
+  expect(lag.groups).toMatchObject([
+    { topic: "batch-topic", group: "indexer", messages: 1, ready: 1, claimed: 0 },
+  ]);
+  expect(await json("topic", "redrive", "batch-topic")).toEqual({ topic: "batch-topic", redriven: 1 });
+  const seek = await json("topic", "seek", "batch-topic", "indexer", "--to", "end");
+  expect(seek).toMatchObject({ messages: 0, oldestAgeMs: null });
+  const paused = await run("topic", "pause", "batch-topic", "indexer");
   expect(paused.text).toBe("Group indexer of topic batch-topic: paused.");
-  expect((await tallyman(env, "topic", "groups", "batch-topic")).text).toMatch(
-    /batch-topic +indexer +paused/,
-  );
+  expect((await run("topic", "groups", "batch-topic")).text).toMatch(/batch-topic +indexer +paused/);
+  expect((await run("topic", "resume", "batch-topic", "indexer")).code).toBe(0);
 }
 
-describe("tallyman topic", () => {
-  it("shows and operates topics in PostgreSQL", async () => {
+describe.each(places)("tallyman topic, by way of %s", (place) => {
+  it("shows and operates topics in PostgreSQL, and writes down what was done", async () => {
     await using t = await setup();
     await using topics = new PostgresTopics(t.database);
     await prepare(topics);
-    await operate({ DATABASE_URL: t.url });
+    const flags = await flagsTo(place, t);
+    await operate(flags);
+    const { json } = commandLine(flags);
+    expect(await json("audit")).toMatchObject([
+      { action: "topic.resume", target: { topic: "batch-topic", group: "indexer" } },
+      { action: "topic.pause" },
+      { action: "topic.seek", target: { to: "end" } },
+      { action: "topic.redrive", changed: 1 },
+    ]);
+    for (const to of ["0", "2025-01-31T12:00Z"])
+      expect(await json("topic", "seek", "batch-topic", "indexer", "--to", to)).toMatchObject({
+        messages: 3,
+      });
+    const lag = await json("topic", "lag", "--run", "another-run");
+    expect(lag.groups).toMatchObject([{ group: "indexer", messages: 0 }]);
   });
 
   it("says what is wrong, with the exit code of the catalogue", async () => {
     await using t = await setup();
-    const env = { DATABASE_URL: t.url };
-    expect((await tallyman(env, "topic", "list")).text).toBe(
-      "No topics yet: the first writer or reader makes one.",
-    );
-    const missing = await tallyman(env, "topic", "lag", "nowhere", "--json");
-    expect(missing).toMatchObject({ code: 3, json: { success: false, error: { code: "TOPIC_NOT_FOUND" } } });
-    const usage = await tallyman(env, "topic", "seek", "t", "g", "--to", "yesterdy");
+    const { run } = commandLine(await flagsTo(place, t));
+    expect((await run("topic", "list")).text).toBe("No topics yet: the first writer or reader makes one.");
+    expect(await run("topic", "lag", "nowhere")).toMatchObject({
+      code: 3,
+      errors: expect.stringContaining("[TOPIC_NOT_FOUND]"),
+    });
+    expect(await run("topic", "pause", "nowhere", "g")).toMatchObject({ code: 3 });
+    const usage = await run("topic", "seek", "t", "g", "--to", "yesterdy");
     expect(usage.code).toBe(2);
     expect(usage.errors).toContain("Write beginning, end, a position, or a time");
   });
+});
 
+describe("tallyman topic --nats", () => {
   const isMissing = natsProgram() === undefined;
   const why = isMissing ? " (skipped: nats-server is not installed)" : "";
   it.skipIf(isMissing)(`shows and operates topics in NATS${why}`, async () => {
@@ -95,6 +98,14 @@ describe("tallyman topic", () => {
     const server = t.use(await NatsServer.start());
     const topics = t.use(await NatsTopics.connect({ servers: server.url }));
     await prepare(topics);
-    await operate({ NATS_URL: server.url });
+    await operate(["--nats", server.url]);
+  });
+
+  it("is not for a server of Tallyman", async () => {
+    const { run } = commandLine(["--nats", "127.0.0.1:1", "--url", "http://127.0.0.1:1"]);
+    expect(await run("topic", "list")).toMatchObject({
+      code: 2,
+      errors: expect.stringContaining("Keep one of them"),
+    });
   });
 });

@@ -1,6 +1,5 @@
 import { createWriteStream } from "node:fs";
-import { chmod, mkdtemp } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
@@ -8,46 +7,39 @@ import { type TickData, TickDataSchema } from "../../src/contracts/index.ts";
 import { environmentData } from "../../src/pipeline/indexers/sql/environment-data.ts";
 import { copyChunks } from "../../src/pipeline/indexers/sql/per-tick-table.ts";
 import { FileSystemStorage } from "../../src/storage/index.ts";
-import { type WorldSize, worldRunId, worldTicks } from "../storage/world.ts";
+import { worldRunId, worldTicks } from "../storage/world.ts";
 
 const ticksPerFile = 100;
-const smallWorld: WorldSize = { walls: 4, foodAtStart: 8, foodMax: 10, organisms: 6 };
 
-/** A run as batch files, and the same rows in COPY's binary form. */
-export interface BenchFiles {
-  readonly folder: string;
-  readonly storageFolder: string;
-  readonly runId: string;
-  readonly rows: number;
-  /** All rows. */
-  readonly whole: string;
-  /** The same in two parts. */
-  readonly halves: readonly [string, string];
+/** Where the parts of a folder are that {@link writeFiles} filled. */
+export function filesIn(folder: string) {
+  return {
+    storageFolder: join(folder, "storage"),
+    runId: worldRunId,
+    /** All rows in COPY's binary form. */
+    whole: join(folder, "whole"),
+    /** The same in two parts. */
+    halves: [join(folder, "first"), join(folder, "second")],
+    /** How many rows, as text. */
+    rowCount: join(folder, "rows"),
+  } as const;
 }
 
-/** Writes a world's ticks into a folder that the server can read. */
-export async function writeFiles({ ticks, small }: { ticks: number; small: boolean }): Promise<BenchFiles> {
-  const folder = await mkdtemp(join(tmpdir(), "tallyman-bench-environment-"));
-  await chmod(folder, 0o755);
-  const world = () => (small ? worldTicks(ticks, 1, smallWorld) : worldTicks(ticks));
-  const storageFolder = join(folder, "storage");
-  const files = { folder, storageFolder, runId: worldRunId };
+/** Writes a world's ticks as batch files, and the same rows in COPY's binary form. */
+export async function writeFiles(folder: string, ticks: number): Promise<void> {
+  const world = () => worldTicks(ticks);
+  const { storageFolder, whole, halves, rowCount } = filesIn(folder);
   const rows = await writeBatches(storageFolder, world());
-  const [whole, first, second] = ["whole", "first", "second"].map((name) => join(folder, name)) as [
-    string,
-    string,
-    string,
-  ];
+  await writeFile(rowCount, String(rows));
   await writeCopy(whole, world());
   await writeCopy(
-    first,
+    halves[0],
     part(world(), (index) => index < ticks / 2),
   );
   await writeCopy(
-    second,
+    halves[1],
     part(world(), (index) => index >= ticks / 2),
   );
-  return { ...files, rows, whole, halves: [first, second] };
 }
 
 async function writeBatches(rootDirectory: string, world: Iterable<TickData>): Promise<number> {

@@ -7,6 +7,8 @@ import { Database, EmbeddedServer, migrate } from "../../src/database/index.ts";
 export interface BenchServer extends AsyncDisposable {
   readonly url: string;
   readonly database: Database;
+  /** An empty database beside; disposing of it drops it, whoever is connected. */
+  freshDatabase(name: string): Promise<AsyncDisposable & { readonly url: string }>;
 }
 
 /** What is stated with every figure. */
@@ -27,6 +29,15 @@ export async function startBenchServer(poolMax = 16): Promise<BenchServer> {
   return {
     url: server.url(),
     database,
+    async freshDatabase(name) {
+      await database.query(`CREATE DATABASE ${name}`);
+      return {
+        url: server.url(name),
+        async [Symbol.asyncDispose]() {
+          await database.query(`DROP DATABASE ${name} WITH (FORCE)`);
+        },
+      };
+    },
     async [Symbol.asyncDispose]() {
       await database.close();
       await server.close();

@@ -47,8 +47,16 @@ export async function seedJobs(database: Database, { count, kind, due }: Seed): 
   await database.query("CHECKPOINT");
 }
 
+/** Gives each worker its share of the segments, as a leader would; a segment's first epoch is 1. */
+export async function assignSegments(database: Database): Promise<void> {
+  await database.query(
+    "UPDATE tallyman.scheduler_segment SET status = 'ASSIGNED', worker_id = 'w' || segment_id % $1, assigned_at = clock_timestamp(), epoch = 1",
+    [workers.length],
+  );
+}
+
 /** What a worker does in one turn, without our code: the same look for due jobs, the same fire. */
-export function pgbenchScript(): string {
+export function fireScript(): string {
   return `SELECT f.fired FROM (
     SELECT array_agg(d.job_id) AS ids, array_agg(d.revision) AS revisions, array_agg(d.ms) AS expected, array_agg(d.ms + ${everyMs}) AS next,
            array_agg(NULL::bigint) AS missed, array_agg(false) AS overlap, array_agg(gen_random_uuid()) AS runs
@@ -59,4 +67,12 @@ export function pgbenchScript(): string {
     tallyman.scheduler_fire_jobs('w' || :client_id, ARRAY(SELECT n * 4 + :client_id FROM generate_series(0, 24) n),
       array_fill(1::bigint, ARRAY[25]), x.ids, x.revisions, x.expected, x.expected, x.next, x.next, x.missed, x.overlap, x.runs) f
     WHERE x.ids IS NOT NULL;`.replaceAll(/\s+/g, " ");
+}
+
+/** Fires that are durable. */
+export async function firesSoFar(database: Database): Promise<number> {
+  const { rows } = await database.query<{ n: number }>(
+    "SELECT sum(fire_count)::bigint AS n FROM tallyman.scheduler_job_state",
+  );
+  return rows[0]?.n ?? 0;
 }

@@ -3,19 +3,19 @@ import { claim } from "../../src/topics/sql/claim.ts";
 import { publish } from "../../src/topics/sql/publish.ts";
 import { acknowledge } from "../../src/topics/sql/settle.ts";
 import { lockGroupsShared } from "../../src/topics/sql/topic.ts";
-import { pgbenchRate as runPgbench, textOf, withValues } from "../harness/pgbench.ts";
+import { textOf, withValues } from "../harness/pgbench.ts";
 import { batchSize, payloadBytes } from "./load.ts";
 
 const claimTimeoutMs = 300_000;
 
 /** A topic and a group of it. */
 export interface Target {
-  readonly url: string;
   readonly topicId: number;
   readonly groupId: number;
 }
 
-async function publishScript({ topicId }: Target): Promise<string> {
+/** Publishes {@link batchSize} messages. */
+export async function publishScript({ topicId }: Target): Promise<string> {
   const lock = await textOf((tx) => lockGroupsShared(tx, topicId));
   const insert = await textOf((tx) => publish(tx, { topicId, runId: "", keys: [], payloads: [] }));
   const keys = `ARRAY(SELECT :turn::text || '/' || i FROM generate_series(1, ${batchSize}) i)`;
@@ -31,7 +31,8 @@ async function publishScript({ topicId }: Target): Promise<string> {
   ].join("\n");
 }
 
-async function consumeScript({ topicId, groupId }: Target): Promise<string> {
+/** Claims and acknowledges {@link batchSize} messages. */
+export async function consumeScript({ topicId, groupId }: Target): Promise<string> {
   const input = { topicId, groupId, runId: "", max: batchSize, claimTimeoutMs, owner: "pgbench" };
   const claimText = await textOf((executor) => claim(executor, input));
   const ackText = await textOf((executor) =>
@@ -59,15 +60,4 @@ function aggregated(claimText: string): string {
     SELECT coalesce(array_agg("messageId"), '{}') AS ids, coalesce(array_agg("claimVersion"), '{}') AS versions,
            sum(length(payload)) AS bytes
     FROM result WHERE "messageId" IS NOT NULL`.replaceAll(/\s+/g, " ");
-}
-
-/** Messages per second that pgbench gets through, in the extended protocol as our driver uses it. */
-export async function pgbenchRate(
-  what: "publish" | "consume",
-  target: Target,
-  { clients, seconds }: { clients: number; seconds: number },
-): Promise<number | undefined> {
-  const script = await (what === "publish" ? publishScript : consumeScript)(target);
-  const tps = await runPgbench({ url: target.url, script, clients, seconds });
-  return tps === undefined ? undefined : tps * batchSize;
 }

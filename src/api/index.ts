@@ -13,7 +13,7 @@
  */
 export { type Api, apiRoutes } from "./api-routes.ts";
 export { forwardedHeader } from "./assign-segments.ts";
-export { LocalCaller } from "./local-caller.ts";
+export { LocalCaller, type LocalCallerOptions } from "./local-caller.ts";
 export { type Attention, readOverview } from "./overview.ts";
 export {
   closed,
@@ -24,3 +24,4 @@ export {
   type RouteRequest,
   type RouteSpec,
 } from "./route.ts";
+export { compileValidator, validationError } from "./validate.ts";

@@ -31,9 +31,9 @@ export const Id = Type.String({ pattern: idPatternText, maxLength: 200 });
 /** A UUID. */
 export const Uuid = Type.String({ format: "uuid" });
 
-/** A text; PostgreSQL stores every character but NUL. */
+/** A text; PostgreSQL stores every character but NUL, and no half of a pair of surrogates. */
 export function text({ min = 0, max }: { readonly min?: number; readonly max: number }) {
-  return Type.String({ minLength: min, maxLength: max, pattern: "^[^\\u0000]*$" });
+  return Type.String({ minLength: min, maxLength: max, pattern: "^[^\\u0000\\ud800-\\udfff]*$" });
 }
 
 /** The name of a domain, command type, topic, group, job, … */

@@ -1,11 +1,9 @@
-import { createReadStream } from "node:fs";
-import { createInterface } from "node:readline";
 import { Command } from "commander";
-import type { BatchCommand } from "../commands/index.ts";
 import { TallymanError } from "../errors/index.ts";
-import { defaultDomain, parseJson } from "./command-options.ts";
-import { withTallyman } from "./open.ts";
+import { defaultDomain, given, parseJson } from "./command-options.ts";
+import { withCaller } from "./open.ts";
 import { type GlobalOptions, printResult } from "./output.ts";
+import { type CommandLine, readCommands } from "./read-commands.ts";
 
 interface Options extends GlobalOptions {
   readonly file: string;
@@ -30,48 +28,41 @@ export function batchCreateCommand(): Command {
     )
     .action(async (_options: Options, command: Command) => {
       const options = command.optsWithGlobals<Options>();
-      const list = await readCommands(options.file);
-      const domain = options.domain ?? list[0]?.domain ?? defaultDomain;
-      const { name, open, customData } = options;
-      const batchId = await withTallyman(options, ({ commands }) =>
-        commands.createBatch(domain, list, {
-          ...(name !== undefined && { name }),
-          ...(open !== undefined && { open }),
-          ...(customData !== undefined && {
-            customData: parseJson("--custom-data", customData) as Record<string, unknown>,
-          }),
+      const lines = readCommands(options.file);
+      const first = await lines.next();
+      const domain = options.domain ?? first.value?.domain ?? defaultDomain;
+      const { batchId, totalCount } = await withCaller(options, (caller) =>
+        caller.call("POST /api/domains/:domain/batches/import", {
+          params: { domain },
+          query: batchOptionsOf(options),
+          body: commandsOf(domain, first, lines),
         }),
       );
-      const text = `Created batch ${batchId} with ${list.length} commands in domain '${domain}'.\nNext: tallyman batch watch ${batchId}`;
-      printResult(options, { batchId, domain, totalCount: list.length }, text);
+      const text = `Created batch ${batchId} with ${totalCount} commands in domain '${domain}'.\nNext: tallyman batch watch ${batchId}`;
+      printResult(options, { batchId, domain, totalCount }, text);
     });
 }
 
-/** The commands of a file with one JSON object per line; '-' is standard input. */
-export async function readCommands(file: string): Promise<BatchCommand[]> {
-  const input = file === "-" ? process.stdin : createReadStream(file);
-  const list: BatchCommand[] = [];
-  let number = 0;
-  try {
-    for await (const line of createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })) {
-      number++;
-      if (line.trim() !== "") list.push(readCommand(line, `${file}:${number}`));
-    }
-  } catch (cause) {
-    if (cause instanceof TallymanError) throw cause;
-    throw new TallymanError("USAGE", `${file} can't be read: ${(cause as Error).message}.`, { cause });
-  }
-  return list;
+function batchOptionsOf({ name, open, customData }: Options) {
+  if (customData !== undefined) parseJson("--custom-data", customData);
+  return given({ name, open, customData });
 }
 
-function readCommand(line: string, place: string): BatchCommand {
-  const parsed = parseJson(place, line) as (Omit<BatchCommand, "runAt"> & { runAt?: string }) | null;
-  if (typeof parsed?.commandType !== "string") {
-    throw new TallymanError(
-      "USAGE",
-      `${place} has no commandType. A line looks like {"commandType": "ShipOrder", "data": {}}.`,
-    );
-  }
-  const { runAt, data = {}, ...command } = parsed;
-  return { ...command, data, ...(runAt !== undefined && { runAt: new Date(runAt) }) };
+/** The commands to send: the first, which was read to learn the domain, and the rest. */
+async function* commandsOf(
+  domain: string,
+  first: IteratorResult<CommandLine, void>,
+  rest: AsyncGenerator<CommandLine, void>,
+): AsyncGenerator<Omit<CommandLine, "domain">> {
+  if (first.done) return;
+  yield inDomain(domain, first.value);
+  for await (const line of rest) yield inDomain(domain, line);
+}
+
+function inDomain(domain: string, { domain: own = domain, ...command }: CommandLine) {
+  if (own === domain) return command;
+  throw new TallymanError(
+    "USAGE",
+    `A ${command.commandType} names domain '${own}', but all commands of this batch are for '${domain}'.`,
+  );
 }

@@ -1,8 +1,10 @@
 import { Command } from "commander";
-import type { BatchMetadata, CommandBus } from "../commands/index.ts";
-import { TallymanError } from "../errors/index.ts";
-import { withTallyman } from "./open.ts";
+import type { Api, Caller } from "../client/index.ts";
+import { withCaller } from "./open.ts";
 import { alignColumns, type GlobalOptions, printResult } from "./output.ts";
+
+/** A batch as the API shows it. */
+export type Batch = Api["GET /api/batches/:batchId"]["data"];
 
 /** `tallyman batch status`: one batch. */
 export function batchStatusCommand(): Command {
@@ -12,24 +14,18 @@ export function batchStatusCommand(): Command {
     .addHelpText("after", "\nExample:\n  $ tallyman batch status 0190e5a2-… --json | jq .completedCount")
     .action(async (batchId: string, _options: GlobalOptions, command: Command) => {
       const options = command.optsWithGlobals<GlobalOptions>();
-      const batch = await withTallyman(options, ({ commands }) => requireBatch(commands, batchId));
+      const batch = await withCaller(options, (caller) => getBatch(caller, batchId));
       printResult(options, batch, describeBatch(batch));
     });
 }
 
 /** @throws TallymanError BATCH_NOT_FOUND */
-export async function requireBatch(commands: CommandBus, batchId: string): Promise<BatchMetadata> {
-  const batch = await commands.findBatch(batchId);
-  if (batch) return batch;
-  throw new TallymanError(
-    "BATCH_NOT_FOUND",
-    `There is no batch ${batchId}. List them with 'tallyman batch list --domain …'.`,
-  );
+export function getBatch(caller: Caller, batchId: string): Promise<Batch> {
+  return caller.call("GET /api/batches/:batchId", { params: { batchId } });
 }
 
 /** The batch for people. */
-export function describeBatch(batch: BatchMetadata): string {
-  const time = (date: Date | null) => date?.toISOString() ?? "–";
+export function describeBatch(batch: Batch): string {
   return alignColumns([
     ["batch", batch.batchId],
     ["domain", batch.domain],
@@ -39,8 +35,8 @@ export function describeBatch(batch: BatchMetadata): string {
     ["failed", `${batch.failedCount}`],
     ["canceled", `${batch.canceledCount}`],
     ["in troubleshooting", `${batch.inTroubleshootingCount}`],
-    ["created", time(batch.createdAt)],
-    ["started", time(batch.startedAt)],
-    ["ended", time(batch.completedAt)],
+    ["created", batch.createdAt],
+    ["started", batch.startedAt ?? "–"],
+    ["ended", batch.completedAt ?? "–"],
   ]);
 }

@@ -1,11 +1,20 @@
 import { Command } from "commander";
+import type { Caller } from "../client/index.ts";
 import { type BatchMetadata, isFinished } from "../commands/index.ts";
 import { exitCodes } from "../errors/index.ts";
-import { describeBatch, requireBatch } from "./batch-status.ts";
-import { withTallyman } from "./open.ts";
-import { type GlobalOptions, printResult, printStep } from "./output.ts";
+import { sleep } from "../runtime/index.ts";
+import { type Batch, describeBatch, getBatch } from "./batch-status.ts";
+import { interruption } from "./interrupt.ts";
+import { withCaller } from "./open.ts";
+import { type GlobalOptions, printProgress, printResult } from "./output.ts";
 
 const barWidth = 30;
+const lookIntervalMs = 250;
+
+type Progress = Pick<
+  BatchMetadata,
+  "totalCount" | "completedCount" | "failedCount" | "canceledCount" | "inTroubleshootingCount"
+>;
 
 /** `tallyman batch watch`: follows a batch to its end. */
 export function batchWatchCommand(): Command {
@@ -15,27 +24,23 @@ export function batchWatchCommand(): Command {
     .addHelpText("after", "\nExample:\n  $ tallyman batch watch 0190e5a2-… && echo all done")
     .action(async (batchId: string, _options: GlobalOptions, command: Command) => {
       const options = command.optsWithGlobals<GlobalOptions>();
-      const last = await withTallyman(options, async ({ commands }) => {
-        let batch = await requireBatch(commands, batchId);
-        for await (batch of commands.watchBatch(batch.domain, batchId)) showProgress(options, batch);
-        return batch;
-      });
+      const last = await withCaller(options, (caller) => follow(caller, batchId, options));
       printResult(options, last, describeBatch(last));
       if (last.status === "COMPLETED_WITH_FAILURES") process.exitCode = exitCodes.batchEndedWithFailures;
     });
 }
 
-/** One line that is drawn over on a terminal; elsewhere a line per change would be noise. */
-function showProgress(options: GlobalOptions, batch: BatchMetadata): void {
-  if (options.json || !process.stderr.isTTY) {
-    if (isFinished(batch)) printStep(options, progressBar(batch));
-    return;
+async function follow(caller: Caller, batchId: string, options: GlobalOptions): Promise<Batch> {
+  for (;;) {
+    const batch = await getBatch(caller, batchId);
+    printProgress(options, progressBar(batch), isFinished(batch));
+    if (isFinished(batch)) return batch;
+    await sleep(lookIntervalMs, interruption);
   }
-  process.stderr.write(`\r\u001b[K${progressBar(batch)}${isFinished(batch) ? "\n" : ""}`);
 }
 
 /** The batch as a bar with its counts. */
-export function progressBar(batch: BatchMetadata): string {
+export function progressBar(batch: Progress): string {
   const { totalCount, completedCount, failedCount, canceledCount, inTroubleshootingCount } = batch;
   const ended = completedCount + failedCount + canceledCount;
   const share = totalCount === 0 ? 1 : ended / totalCount;

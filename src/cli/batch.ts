@@ -1,10 +1,10 @@
 import { Command } from "commander";
-import type { BatchMetadata, BatchStatus } from "../commands/index.ts";
+import type { BatchStatus } from "../commands/index.ts";
 import { batchCreateCommand } from "./batch-create.ts";
-import { batchStatusCommand, describeBatch, requireBatch } from "./batch-status.ts";
+import { type Batch, batchStatusCommand, describeBatch, getBatch } from "./batch-status.ts";
 import { batchWatchCommand } from "./batch-watch.ts";
-import { defaultDomain, operatorName, parseNumber } from "./command-options.ts";
-import { withTallyman } from "./open.ts";
+import { defaultDomain, given, parseNumber } from "./command-options.ts";
+import { withCaller } from "./open.ts";
 import { alignColumns, type GlobalOptions, printResult } from "./output.ts";
 
 /** `tallyman batch`: batches of commands. */
@@ -36,8 +36,14 @@ function listCommand(): Command {
     .action(async (_options: ListOptions, command: Command) => {
       const options = command.optsWithGlobals<ListOptions>();
       const { domain, status, cursor } = options;
-      const page = { status, cursor, limit: parseNumber("--limit", options.limit) };
-      const batches = await withTallyman(options, ({ commands }) => commands.listBatches(domain, page));
+      const query = {
+        domain,
+        ...given({ status, cursor }),
+        limit: parseNumber("--limit", options.limit),
+      };
+      const { items: batches } = await withCaller(options, (caller) =>
+        caller.call("GET /api/batches", { query }),
+      );
       printResult(
         options,
         batches,
@@ -46,14 +52,14 @@ function listCommand(): Command {
     });
 }
 
-function table(batches: readonly BatchMetadata[]): string {
+function table(batches: readonly Batch[]): string {
   const rows = batches.map((batch) => [
     batch.batchId,
     batch.status,
     `${batch.completedCount}/${batch.totalCount}`,
     `${batch.failedCount + batch.canceledCount}`,
     `${batch.inTroubleshootingCount}`,
-    batch.createdAt.toISOString(),
+    batch.createdAt,
     batch.name ?? "",
   ]);
   return alignColumns([["BATCH", "STATUS", "COMPLETED", "FAILED", "TSQ", "CREATED", "NAME"], ...rows]);
@@ -71,12 +77,9 @@ function cancelCommand(): Command {
     .addHelpText("after", "\nExample:\n  $ tallyman batch cancel 0190e5a2-…")
     .action(async (batchId: string, _options: CancelOptions, command: Command) => {
       const options = command.optsWithGlobals<CancelOptions>();
-      const { batch, canceled } = await withTallyman(options, async ({ commands }) => {
-        const { domain } = await requireBatch(commands, batchId);
-        const canceled = await commands.cancelBatch(domain, batchId, {
-          operator: operatorName(options.operator),
-        });
-        return { batch: await requireBatch(commands, batchId), canceled };
+      const { batch, canceled } = await withCaller(options, async (caller) => {
+        const { canceled } = await caller.call("POST /api/batches/:batchId/cancel", { params: { batchId } });
+        return { batch: await getBatch(caller, batchId), canceled };
       });
       printResult(options, { canceled, batch }, `Cancelled ${canceled} commands.\n\n${describeBatch(batch)}`);
     });

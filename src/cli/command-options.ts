@@ -4,6 +4,13 @@ import { TallymanError } from "../errors/index.ts";
 /** The domain of commands that name none. */
 export const defaultDomain = "default";
 
+type Given<T> = { [K in keyof T]?: Exclude<T[K], undefined> };
+
+/** The fields that were given: those of a request that are optional. */
+export function given<T extends object>(fields: T): Given<T> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Given<T>;
+}
+
 /** Parses the JSON of an option, and says which one it was when it is none. */
 export function parseJson(option: string, text: string): unknown {
   try {

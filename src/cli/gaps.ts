@@ -1,19 +1,14 @@
 import { Command } from "commander";
-import { accountForRun, type GapInfo, listGaps, type RunAccount } from "../coordination/index.ts";
-import { type Database, openRun } from "../database/index.ts";
+import type { Api, Caller } from "../client/index.ts";
 import { TallymanError } from "../errors/index.ts";
-import { withTallyman } from "./open.ts";
+import { given } from "./command-options.ts";
+import { withCaller } from "./open.ts";
 import { alignColumns, type GlobalOptions, printResult } from "./output.ts";
 import { stripLegend, tickStrip } from "./tick-strip.ts";
 
 interface Options extends GlobalOptions {
   readonly run: string;
   readonly indexerClass?: string;
-}
-
-interface Report extends Omit<RunAccount, "ranges"> {
-  readonly gaps: readonly GapInfo[];
-  readonly strip: string;
 }
 
 const stripWidthMax = 100;
@@ -28,30 +23,29 @@ export function gapsCommand(): Command {
     .addHelpText("after", "\nExample:\n  $ tallyman gaps --run 20251006-run --json")
     .action(async (_options: Options, command: Command) => {
       const options = command.optsWithGlobals<Options>();
-      const reports = await withTallyman(options, ({ database }) => reportRun(database, options));
+      const reports = await withCaller(options, (caller) => reportRun(caller, options));
       printResult(options, { runId: options.run, indexers: reports }, reports.map(describe).join("\n\n"));
     });
 }
 
-async function reportRun(database: Database, { run, indexerClass }: Options): Promise<Report[]> {
-  const accounts = await accountForRun(database, run, indexerClass);
+async function reportRun(caller: Caller, { run: runId, indexerClass }: Options): Promise<Report[]> {
+  const buckets = Math.min(process.stdout.columns ?? stripWidthMax, stripWidthMax);
+  const query = { buckets, ...given({ indexerClass }) };
+  const accounts = await caller.call("GET /api/runs/:runId/ticks", { params: { runId }, query });
   if (accounts.length === 0)
-    throw new TallymanError("RUN_NOT_FOUND", `Run ${run}: no indexer has worked on it yet.`);
-  return Promise.all(accounts.map((account) => report(database, run, account)));
+    throw new TallymanError("RUN_NOT_FOUND", `Run ${runId}: no indexer has worked on it yet.`);
+  return Promise.all(accounts.map((account) => report(caller, runId, account)));
 }
 
-async function report(
-  database: Database,
-  runId: string,
-  { ranges, ...account }: RunAccount,
-): Promise<Report> {
-  const gaps = await listGaps(await openRun(database, runId), account.indexerClass, { limit: gapsMax });
-  const width = Math.min(process.stdout.columns ?? stripWidthMax, stripWidthMax);
-  return {
-    ...account,
-    gaps,
-    strip: tickStrip(ranges, { width, samplingInterval: account.samplingInterval }),
-  };
+type Account = Api["GET /api/runs/:runId/ticks"]["data"][number];
+type Report = Awaited<ReturnType<typeof report>>;
+
+async function report(caller: Caller, runId: string, { buckets, ...account }: Account) {
+  const { items: gaps } = await caller.call("GET /api/runs/:runId/gaps", {
+    params: { runId },
+    query: { indexerClass: account.indexerClass, limit: gapsMax },
+  });
+  return { ...account, gaps, strip: tickStrip(buckets) };
 }
 
 function describe({ indexerClass, expected, counts, unaccounted, endDeclared, gaps, strip }: Report): string {
@@ -62,7 +56,7 @@ function describe({ indexerClass, expected, counts, unaccounted, endDeclared, ga
   const rows = gaps.map((gap) => [
     `${gap.gapStartTick}–${gap.gapEndTick}`,
     gap.status,
-    `since ${gap.firstDetected.toISOString()}`,
+    `since ${gap.firstDetected}`,
   ]);
   return [
     `${indexerClass}: ${expected} ticks expected: ${totals.join(", ")}${unaccounted > 0 ? `, ${unaccounted} not yet accounted for` : ""}`,

@@ -1,12 +1,12 @@
 import { Command } from "commander";
+import type { Api } from "../client/index.ts";
 import { TallymanError } from "../errors/index.ts";
-import type { GivenOptions } from "../runtime/index.ts";
-import type { JobCommand, JobDefinition, MisfirePolicy, Schedule } from "../scheduler/index.ts";
-import { readCommands } from "./batch-create.ts";
-import { defaultDomain, parseDuration, parseJson, parseNumber, parseTime } from "./command-options.ts";
+import type { MisfirePolicy } from "../scheduler/index.ts";
+import { defaultDomain, given, parseDuration, parseJson, parseNumber, parseTime } from "./command-options.ts";
 import { describeJob } from "./job-show.ts";
-import { withTallyman } from "./open.ts";
+import { withCaller } from "./open.ts";
 import { type GlobalOptions, printResult } from "./output.ts";
+import { readCommands } from "./read-commands.ts";
 
 interface Options extends GlobalOptions {
   readonly at?: string;
@@ -76,8 +76,8 @@ export function jobAddCommand(): Command {
     .addHelpText("after", examples)
     .action(async (key: string, _options: Options, command: Command) => {
       const options = command.optsWithGlobals<Options>();
-      const definition = await definitionOf(options);
-      const job = await withTallyman(options, ({ scheduler }) => scheduler.jobs.create(key, definition));
+      const body = { key, ...(await definitionOf(options)) };
+      const job = await withCaller(options, (caller) => caller.call("POST /api/jobs", { body }));
       printResult(options, job, `Added.\n${describeJob(job)}\nNext: tallyman job show ${key}`);
     });
 }
@@ -89,41 +89,46 @@ Examples:
   $ tallyman job add import --cron '0 * * * *' --batch-file commands.ndjson --domain orders
   $ tallyman job add greet --at 2030-01-01T00:00:00Z --type Greet`;
 
-async function definitionOf(options: Options): Promise<GivenOptions<JobDefinition>> {
+type NewJob = Api["POST /api/jobs"]["body"];
+
+async function definitionOf(options: Options): Promise<Omit<NewJob, "key">> {
   const { start, end, maxFires, jitter, grace, catchUp, fireField } = options;
   return {
     schedule: scheduleOf(options),
     ...(await payloadOf(options)),
     enabled: !options.disabled,
-    startAt: start === undefined ? undefined : parseTime("--start", start),
-    endAt: end === undefined ? undefined : parseTime("--end", end),
-    maxFires: maxFires === undefined ? undefined : parseNumber("--max-fires", maxFires),
-    jitterMs: jitter === undefined ? undefined : parseDuration("--jitter", jitter),
-    misfireGraceMs: grace === undefined ? undefined : parseDuration("--grace", grace),
-    catchUpWindowMs: catchUp === undefined ? undefined : parseDuration("--catch-up", catchUp),
-    misfirePolicy: chosen("--misfire", misfirePolicies, options.misfire),
-    overlapPolicy: chosen("--overlap", overlapPolicies, options.overlap),
-    fireField,
+    ...given({
+      startAt: start === undefined ? undefined : parseTime("--start", start).toISOString(),
+      endAt: end === undefined ? undefined : parseTime("--end", end).toISOString(),
+      maxFires: maxFires === undefined ? undefined : parseNumber("--max-fires", maxFires),
+      jitterMs: jitter === undefined ? undefined : parseDuration("--jitter", jitter),
+      misfireGraceMs: grace === undefined ? undefined : parseDuration("--grace", grace),
+      catchUpWindowMs: catchUp === undefined ? undefined : parseDuration("--catch-up", catchUp),
+      misfirePolicy: chosen("--misfire", misfirePolicies, options.misfire),
+      overlapPolicy: chosen("--overlap", overlapPolicies, options.overlap),
+      fireField,
+    }),
   };
 }
 
-function scheduleOf({ at, every, cron, zone }: Options): Schedule {
+function scheduleOf({ at, every, cron, zone }: Options): NewJob["schedule"] {
   if ([at, every, cron].filter((given) => given !== undefined).length !== 1)
     throw new TallymanError("USAGE", "Say when it fires: one of --at, --every and --cron.");
   if (zone !== undefined && cron === undefined) throw new TallymanError("USAGE", "--zone belongs to --cron.");
-  if (at !== undefined) return { at: parseTime("--at", at) };
+  if (at !== undefined) return { at: parseTime("--at", at).toISOString() };
   if (every !== undefined) return { everyMs: parseDuration("--every", every) };
-  return { cron: cron ?? "", ...(zone !== undefined && { timeZone: zone }) };
+  return given({ cron, timeZone: zone });
 }
 
-async function payloadOf(options: Options): Promise<Pick<JobDefinition, "command" | "batch">> {
+async function payloadOf(options: Options): Promise<Pick<NewJob, "command" | "batch">> {
   const { domain, type, data, batchFile, batchName } = options;
   if ((type === undefined) === (batchFile === undefined))
     throw new TallymanError("USAGE", "Say what it sends: --type for one command, or --batch-file.");
   if (type !== undefined)
     return { command: { domain, commandType: type, data: parseJson("--data", data ?? "{}") } };
-  const commands: readonly JobCommand[] = await readCommands(batchFile ?? "");
-  return { batch: { domain, commands, ...(batchName !== undefined && { name: batchName }) } };
+  const commands: NonNullable<NewJob["batch"]>["commands"] = [];
+  for await (const line of readCommands(batchFile ?? "")) commands.push(line);
+  return { batch: { domain, commands, ...given({ name: batchName }) } };
 }
 
 function chosen<Value>(

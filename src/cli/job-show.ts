@@ -1,8 +1,7 @@
 import { Command } from "commander";
-import { TallymanError } from "../errors/index.ts";
-import type { JobFire, JobInfo, JobStore, Schedule } from "../scheduler/index.ts";
-import { formatDuration, parseNumber } from "./command-options.ts";
-import { withTallyman } from "./open.ts";
+import type { Api, Caller } from "../client/index.ts";
+import { formatDuration, given, parseNumber } from "./command-options.ts";
+import { withCaller } from "./open.ts";
 import { alignColumns, type GlobalOptions, printResult } from "./output.ts";
 
 interface Options extends GlobalOptions {
@@ -25,38 +24,35 @@ export function jobShowCommand(): Command {
     )
     .action(async (key: string, _options: Options, command: Command) => {
       const options = command.optsWithGlobals<Options>();
-      const shown = await withTallyman(options, ({ scheduler }) => look(scheduler.jobs, key, options));
+      const shown = await withCaller(options, (caller) => look(caller, key, options));
       printResult(options, shown, describeAll(shown));
     });
 }
 
-interface Shown {
-  readonly job: JobInfo;
-  readonly commands: readonly unknown[];
-  readonly nextFireTimes: readonly Date[];
-  readonly history: readonly JobFire[];
+/** A job as the API shows it. */
+export type Job = Api["GET /api/jobs/:key"]["data"];
+
+async function look(caller: Caller, key: string, { next, history, cursor }: Options) {
+  const params = { key };
+  const count = parseNumber("--next", next);
+  const page = { limit: parseNumber("--history", history), ...given({ cursor }) };
+  const job = await caller.call("GET /api/jobs/:key", { params });
+  const [commands, nextFireTimes, { items }] = await Promise.all([
+    caller.call("GET /api/jobs/:key/payload", { params }),
+    caller.call("GET /api/jobs/:key/next", { params, query: { count } }),
+    caller.call("GET /api/jobs/:key/history", { params, query: page }),
+  ]);
+  return { job, commands, nextFireTimes, history: items };
 }
 
-async function look(jobs: JobStore, key: string, { next, history, cursor }: Options): Promise<Shown> {
-  const job = await jobs.get(key);
-  if (!job)
-    throw new TallymanError("JOB_NOT_FOUND", `There is no job '${key}'. 'tallyman job list' shows all.`);
-  return {
-    job,
-    commands: await jobs.payload(key),
-    nextFireTimes: await jobs.nextFireTimes(key, parseNumber("--next", next)),
-    history: await jobs.history(key, { limit: parseNumber("--history", history), cursor }),
-  };
-}
-
-function describeAll({ job, commands, nextFireTimes, history }: Shown): string {
+function describeAll({ job, commands, nextFireTimes, history }: Awaited<ReturnType<typeof look>>): string {
   const [first] = commands;
   const more = commands.length > 1 ? `, and ${commands.length - 1} more` : "";
-  const times = nextFireTimes.map((time) => `  ${time.toISOString()}`);
+  const times = nextFireTimes.map((time) => `  ${time}`);
   const fires = history.map(({ fireTime, outcome, isManual, runId, missedUntil }) => [
-    `  ${fireTime.toISOString()}`,
+    `  ${fireTime}`,
     isManual ? "BY HAND" : outcome,
-    runId ?? (missedUntil ? `until ${missedUntil.toISOString()}` : ""),
+    runId ?? (missedUntil ? `until ${missedUntil}` : ""),
   ]);
   return [
     describeJob(job),
@@ -67,13 +63,13 @@ function describeAll({ job, commands, nextFireTimes, history }: Shown): string {
 }
 
 /** A job as a few lines for people. */
-export function describeJob(job: JobInfo): string {
+export function describeJob(job: Job): string {
   const { target, domain, commandCount, misfirePolicy, overlapPolicy, maxFires, fireCount, jitterMs } = job;
   const what = target === "BATCH" ? `a batch of ${commandCount} commands` : "a command";
   const limits = [
     maxFires === null ? "" : `, ${maxFires} fires at most`,
-    job.startAt ? `, from ${job.startAt.toISOString()}` : "",
-    job.endAt ? `, until ${job.endAt.toISOString()}` : "",
+    job.startAt ? `, from ${job.startAt}` : "",
+    job.endAt ? `, until ${job.endAt}` : "",
     jitterMs > 0 ? `, jitter ${formatDuration(jitterMs)}` : "",
   ].join("");
   return alignColumns([
@@ -86,13 +82,13 @@ export function describeJob(job: JobInfo): string {
     ["fires", `${what} in domain '${domain}'; ${fireCount} so far`],
     ["policies", `misfire ${misfirePolicy}, overlap ${overlapPolicy}`],
     ["segment", `${job.segmentId}`],
-    ["next fire", job.nextFireAt?.toISOString() ?? "none"],
+    ["next fire", job.nextFireAt ?? "none"],
   ]);
 }
 
 /** A schedule in words. */
-export function describeSchedule(schedule: Schedule): string {
-  if ("at" in schedule) return `once at ${schedule.at.toISOString()}`;
-  if ("everyMs" in schedule) return `every ${formatDuration(schedule.everyMs)}`;
-  return `cron ${schedule.cron} (${schedule.timeZone})`;
+export function describeSchedule({ at, everyMs, cron, timeZone }: Job["schedule"]): string {
+  if (at !== undefined) return `once at ${at}`;
+  if (everyMs !== undefined) return `every ${formatDuration(everyMs)}`;
+  return `cron ${cron} (${timeZone})`;
 }

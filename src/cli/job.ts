@@ -1,9 +1,10 @@
 import { Command } from "commander";
-import type { JobInfo, JobStatus, JobStore } from "../scheduler/index.ts";
-import { parseNumber } from "./command-options.ts";
+import type { Caller } from "../client/index.ts";
+import type { JobStatus } from "../scheduler/index.ts";
+import { given, parseNumber } from "./command-options.ts";
 import { jobAddCommand } from "./job-add.ts";
-import { describeSchedule, jobShowCommand } from "./job-show.ts";
-import { withTallyman } from "./open.ts";
+import { describeSchedule, type Job, jobShowCommand } from "./job-show.ts";
+import { withCaller } from "./open.ts";
 import { alignColumns, type GlobalOptions, printResult } from "./output.ts";
 
 /** `tallyman job`: what fires when. */
@@ -14,27 +15,32 @@ export function jobCommand(): Command {
     .addCommand(listCommand())
     .addCommand(jobShowCommand())
     .addCommand(
-      actionCommand("pause", "keep a job from firing until it is resumed", (jobs, key) =>
-        jobs.pause(key).then(() => ({ key, text: `Paused ${key}.` })),
-      ),
+      actionCommand("pause", "keep a job from firing until it is resumed", async (caller, key) => {
+        await caller.call("POST /api/jobs/:key/pause", { params: { key } });
+        return { key, text: `Paused ${key}.` };
+      }),
     )
     .addCommand(
       actionCommand(
         "resume",
         "let a paused or parked job fire again; its misfire policy says what it catches up",
-        (jobs, key) => jobs.resume(key).then(() => ({ key, text: `Resumed ${key}.` })),
+        async (caller, key) => {
+          await caller.call("POST /api/jobs/:key/resume", { params: { key } });
+          return { key, text: `Resumed ${key}.` };
+        },
       ),
     )
     .addCommand(
-      actionCommand("run", "run a job now, beside its schedule", async (jobs, key) => {
-        const { runId, fireTime } = await jobs.run(key);
-        return { key, runId, fireTime, text: `Running ${key} now as ${runId}.` };
+      actionCommand("run", "run a job now, beside its schedule", async (caller, key) => {
+        const run = await caller.call("POST /api/jobs/:key/run", { params: { key } });
+        return { key, ...run, text: `Running ${key} now as ${run.runId}.` };
       }),
     )
     .addCommand(
-      actionCommand("remove", "remove a job and its history; what it sent stays", (jobs, key) =>
-        jobs.remove(key).then(() => ({ key, text: `Removed ${key}.` })),
-      ),
+      actionCommand("remove", "remove a job and its history; what it sent stays", async (caller, key) => {
+        await caller.call("DELETE /api/jobs/:key", { params: { key } });
+        return { key, text: `Removed ${key}.` };
+      }),
     );
 }
 
@@ -56,30 +62,27 @@ function listCommand(): Command {
     )
     .action(async (_options: ListOptions, command: Command) => {
       const options = command.optsWithGlobals<ListOptions>();
-      const { status, cursor } = options;
-      const page = {
-        status: status?.toUpperCase() as JobStatus | undefined,
-        cursor,
-        limit: parseNumber("--limit", options.limit),
-      };
-      const jobs = await withTallyman(options, ({ scheduler }) => scheduler.jobs.list(page));
+      const { cursor } = options;
+      const status = options.status?.toUpperCase() as JobStatus | undefined;
+      const query = { ...given({ status, cursor }), limit: parseNumber("--limit", options.limit) };
+      const { items: jobs } = await withCaller(options, (caller) => caller.call("GET /api/jobs", { query }));
       printResult(options, jobs, jobs.length === 0 ? "There are no such jobs." : table(jobs));
     });
 }
 
-function table(jobs: readonly JobInfo[]): string {
+function table(jobs: readonly Job[]): string {
   const rows = jobs.map(({ key, status, schedule, nextFireAt, fireCount, domain, target }) => [
     key,
     status,
     describeSchedule(schedule),
-    nextFireAt?.toISOString() ?? "none",
+    nextFireAt ?? "none",
     `${fireCount}`,
     `${target === "BATCH" ? "batch" : "command"} in ${domain}`,
   ]);
   return alignColumns([["JOB", "STATUS", "SCHEDULE", "NEXT FIRE", "FIRES", "SENDS"], ...rows]);
 }
 
-type Act = (jobs: JobStore, key: string) => Promise<{ readonly key: string; readonly text: string }>;
+type Act = (caller: Caller, key: string) => Promise<{ readonly key: string; readonly text: string }>;
 
 function actionCommand(name: string, description: string, act: Act): Command {
   return new Command(name)
@@ -88,7 +91,7 @@ function actionCommand(name: string, description: string, act: Act): Command {
     .addHelpText("after", `\nExample:\n  $ tallyman job ${name} nightly`)
     .action(async (key: string, _options: GlobalOptions, command: Command) => {
       const options = command.optsWithGlobals<GlobalOptions>();
-      const { text, ...data } = await withTallyman(options, ({ scheduler }) => act(scheduler.jobs, key));
+      const { text, ...data } = await withCaller(options, (caller) => act(caller, key));
       printResult(options, data, text);
     });
 }

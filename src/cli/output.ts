@@ -6,6 +6,7 @@ export interface GlobalOptions {
   readonly verbose?: boolean;
   readonly config?: string;
   readonly databaseUrl?: string;
+  readonly url?: string;
   readonly schema?: string;
   readonly logLevel?: string;
 }
@@ -28,6 +29,15 @@ export function printLine(options: GlobalOptions, data: unknown, text: string): 
 /** Prints a step of long work on stderr, for people only. */
 export function printStep(options: GlobalOptions, text: string): void {
   if (!options.json) process.stderr.write(`${text}\n`);
+}
+
+/** Shows how far long work is: one line that is drawn over on a terminal. Elsewhere only the last one, not noise. */
+export function printProgress(options: GlobalOptions, text: string, isLast: boolean): void {
+  if (options.json || !process.stderr.isTTY) {
+    if (isLast) printStep(options, text);
+    return;
+  }
+  process.stderr.write(`\r\u001b[K${text}${isLast ? "\n" : ""}`);
 }
 
 /** Prints an error as one line with its code (or as JSON) and returns the exit code. */

@@ -1,10 +1,12 @@
 import { readFileSync } from "node:fs";
 import { Command } from "commander";
+import { auditCommand } from "./audit.ts";
 import { batchCommand } from "./batch.ts";
 import { configCommand } from "./config.ts";
 import { coordinatorCommand } from "./coordinator.ts";
 import { demoCommand } from "./demo.ts";
 import { doctorCommand } from "./doctor.ts";
+import { domainCommand } from "./domain.ts";
 import { gapsCommand } from "./gaps.ts";
 import { initCommand } from "./init.ts";
 import { jobCommand } from "./job.ts";
@@ -15,6 +17,7 @@ import { schedulerWorkerCommand } from "./scheduler-worker.ts";
 import { segmentsCommand } from "./segments.ts";
 import { sendCommand } from "./send.ts";
 import { serviceCommand } from "./service.ts";
+import { tokenCommand } from "./token.ts";
 import { topicCommand } from "./topic.ts";
 import { tsqCommand } from "./tsq.ts";
 import { upCommand } from "./up.ts";
@@ -29,7 +32,8 @@ Examples:
   $ tallyman demo                                  see it work, on an embedded PostgreSQL
   $ tallyman init                                  write a commented tallyman.config.yaml
   $ tallyman doctor                                check everything, with remedies
-  $ DATABASE_URL=postgres://… tallyman migrate     use a server of your own`;
+  $ DATABASE_URL=postgres://… tallyman migrate     use a PostgreSQL of your own
+  $ tallyman --url http://127.0.0.1:8082 batch list   ask a running server`;
 
 /** The whole command tree. */
 export function createProgram(): Command {
@@ -44,6 +48,10 @@ export function createProgram(): Command {
     .option(
       "--database-url <url>",
       "PostgreSQL to use instead of the embedded one; DATABASE_URL does the same",
+    )
+    .option(
+      "--url <url>",
+      "server to ask instead of a database, with the token in TALLYMAN_TOKEN; TALLYMAN_URL does the same",
     )
     .option("--schema <name>", "schema of Tallyman's tables")
     .option("--log-level <level>", "debug, info, warn or error")
@@ -71,6 +79,9 @@ export function createProgram(): Command {
     leaderCommand(),
     workersCommand(),
     segmentsCommand(),
+    tokenCommand(),
+    domainCommand(),
+    auditCommand(),
   ];
   for (const command of commands) program.addCommand(inherit(command));
   return program;

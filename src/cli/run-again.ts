@@ -1,6 +1,6 @@
 import { Command } from "commander";
-import { redriveFiles, reindex } from "../pipeline/index.ts";
-import { withTallyman } from "./open.ts";
+import { given } from "./command-options.ts";
+import { withCaller } from "./open.ts";
 import { type GlobalOptions, printResult } from "./output.ts";
 
 interface Options extends GlobalOptions {
@@ -23,8 +23,9 @@ export function reindexCommand(): Command {
     .action(async (runId: string, _options: Options, command: Command) => {
       const options = command.optsWithGlobals<Options>();
       const { indexerClass, topic } = options;
-      const { tables } = await withTallyman(options, ({ database, topics }) =>
-        reindex(database, topics, { runId, indexerClass, ...(topic && { topic }) }),
+      const body = { indexerClass, ...given({ topic }) };
+      const { tables } = await withCaller(options, (caller) =>
+        caller.call("POST /api/runs/:runId/reindex", { params: { runId }, body }),
       );
       const emptied = tables.length > 0 ? `emptied ${tables.join(", ")}` : "it has no tables of its own";
       printResult(
@@ -50,13 +51,9 @@ export function retryCommand(): Command {
     .action(async (runId: string, _options: Options, command: Command) => {
       const options = command.optsWithGlobals<Options>();
       const { indexerClass, topic, group } = options;
-      const redriven = await withTallyman(options, ({ database, topics }) =>
-        redriveFiles(database, topics, {
-          runId,
-          indexerClass,
-          ...(topic && { topic }),
-          ...(group && { group }),
-        }),
+      const body = { indexerClass, ...given({ topic, group }) };
+      const redriven = await withCaller(options, (caller) =>
+        caller.call("POST /api/runs/:runId/retry", { params: { runId }, body }),
       );
       printResult(
         options,

@@ -1,8 +1,7 @@
 import { Command } from "commander";
-import { Tallyman } from "../app/index.ts";
 import { runUntilSignal } from "../runtime/index.ts";
 import { parseDuration, parseNumber } from "./command-options.ts";
-import { openConfig } from "./open.ts";
+import { openConfig, openTallyman } from "./open.ts";
 import { type GlobalOptions, printResult, printStep } from "./output.ts";
 
 interface Options extends GlobalOptions {
@@ -28,7 +27,7 @@ export function schedulerWorkerCommand(): Command {
       const options = command.optsWithGlobals<Options>();
       const config = await openConfig(options);
       // Not withTallyman: an interruption must not close the database before the segments are given back.
-      await using tallyman = await Tallyman.open(config.database);
+      await using tallyman = await openTallyman(options, config);
       const worker = tallyman.scheduler.worker({
         workerId: options.id,
         cap: options.cap === undefined ? undefined : parseNumber("--cap", options.cap, 0),

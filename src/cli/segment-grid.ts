@@ -6,8 +6,10 @@ const symbolOfOthers = "#";
 const smallCount = 100;
 const [smallWidth, largeWidth] = [10, 32];
 
+type Owned = Pick<SegmentInfo, "workerId" | "status">;
+
 /** Who owns which segment, as a square of letters: 10 wide up to 100 segments, 32 wide beyond. */
-export function segmentGrid(segments: readonly SegmentInfo[]): string {
+export function segmentGrid(segments: readonly Owned[]): string {
   const owners = [...new Set(segments.flatMap(({ workerId }) => workerId ?? []))].sort();
   const symbolOf = new Map(owners.map((workerId, i) => [workerId, symbols[i] ?? symbolOfOthers]));
   const width = segments.length <= smallCount ? smallWidth : largeWidth;
@@ -19,12 +21,12 @@ export function segmentGrid(segments: readonly SegmentInfo[]): string {
   return [...lines, "", legend(segments, symbolOf)].join("\n");
 }
 
-function cellOf({ workerId, status }: SegmentInfo, symbolOf: ReadonlyMap<string, string>): string {
+function cellOf({ workerId, status }: Owned, symbolOf: ReadonlyMap<string, string>): string {
   const symbol = symbolOf.get(workerId ?? "") ?? ".";
   return status === "REVOKING" ? symbol.toLowerCase() : symbol;
 }
 
-function legend(segments: readonly SegmentInfo[], symbolOf: ReadonlyMap<string, string>): string {
+function legend(segments: readonly Owned[], symbolOf: ReadonlyMap<string, string>): string {
   const count = (workerId: string | null) => segments.filter((s) => s.workerId === workerId).length;
   const revoking = segments.filter(({ status }) => status === "REVOKING").length;
   const rows = [...symbolOf].map(([workerId, symbol]) => [symbol, workerId, `${count(workerId)}`]);

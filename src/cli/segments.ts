@@ -1,7 +1,8 @@
 import { Command } from "commander";
-import { type SegmentInfo, uncoveredSegments } from "../scheduler/index.ts";
+import type { Caller } from "../client/index.ts";
+import { uncoveredSegments } from "../scheduler/index.ts";
 import { parseNumber } from "./command-options.ts";
-import { withTallyman } from "./open.ts";
+import { withCaller } from "./open.ts";
 import { type GlobalOptions, printResult } from "./output.ts";
 import { segmentGrid } from "./segment-grid.ts";
 
@@ -16,14 +17,7 @@ export function segmentsCommand(): Command {
     .addCommand(resizeCommand())
     .action(async (_options: GlobalOptions, command: Command) => {
       const options = command.optsWithGlobals<GlobalOptions>();
-      const [segments, workers] = await withTallyman(options, ({ scheduler }) =>
-        Promise.all([scheduler.fleet.segmentMap(), scheduler.fleet.listWorkers()]),
-      );
-      const data = {
-        segmentCount: segments.length,
-        uncovered: uncoveredSegments(segments, workers),
-        segments,
-      };
+      const data = await withCaller(options, look);
       printResult(options, data, describe(data));
     });
 }
@@ -35,12 +29,25 @@ function resizeCommand(): Command {
     .action(async (text: string, _options: GlobalOptions, command: Command) => {
       const options = command.optsWithGlobals<GlobalOptions>();
       const count = parseNumber("<count>", text);
-      await withTallyman(options, ({ scheduler }) => scheduler.setSegmentCount(count));
-      printResult(options, { segmentCount: count }, `There are ${count} segments now.`);
+      const resized = await withCaller(options, (caller) =>
+        caller.call("POST /api/segments/resize", { body: { count } }),
+      );
+      printResult(options, resized, `There are ${count} segments now.`);
     });
 }
 
-function describe(data: { readonly uncovered: number; readonly segments: readonly SegmentInfo[] }): string {
+async function look(caller: Caller) {
+  const [map, workers] = await Promise.all([
+    caller.call("GET /api/segments"),
+    caller.call("GET /api/scheduler-workers"),
+  ]);
+  // Without a worker's id it is always the whole map.
+  const segments = "segmentCount" in map ? map.segments : [];
+  const segmentCount = segments.length;
+  return { segmentCount, uncovered: uncoveredSegments(segmentCount, workers), segments };
+}
+
+function describe(data: Awaited<ReturnType<typeof look>>): string {
   const grid = segmentGrid(data.segments);
   return data.uncovered > 0
     ? `${grid}\n${data.uncovered} segments are covered by nobody's cap: their jobs do not fire.`

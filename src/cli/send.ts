@@ -1,6 +1,6 @@
 import { Command } from "commander";
-import { defaultDomain, parseJson, parseNumber } from "./command-options.ts";
-import { withTallyman } from "./open.ts";
+import { defaultDomain, given, parseJson, parseNumber, parseTime } from "./command-options.ts";
+import { withCaller } from "./open.ts";
 import { type GlobalOptions, printResult } from "./output.ts";
 
 interface Options extends GlobalOptions {
@@ -31,8 +31,9 @@ export function sendCommand(): Command {
     .action(async (type: string, _options: Options, command: Command) => {
       const options = command.optsWithGlobals<Options>();
       const { domain } = options;
-      const commandId = await withTallyman(options, ({ commands }) =>
-        commands.send(domain, type, toSend(options)),
+      const body = { commandType: type, ...toSend(options) };
+      const { commandId } = await withCaller(options, (caller) =>
+        caller.call("POST /api/domains/:domain/commands", { params: { domain }, body }),
       );
       printResult(
         options,
@@ -45,11 +46,14 @@ export function sendCommand(): Command {
 function toSend({ data, id, batch, replyTo, priority, maxAttempts, runAt }: Options) {
   return {
     data: parseJson("--data", data),
-    ...(id !== undefined && { commandId: id }),
-    ...(batch !== undefined && { batchId: batch }),
-    ...(replyTo !== undefined && { replyTo }),
-    ...(priority !== undefined && { priority: parseNumber("--priority", priority, Number.MIN_SAFE_INTEGER) }),
-    ...(maxAttempts !== undefined && { maxAttempts: parseNumber("--max-attempts", maxAttempts) }),
-    ...(runAt !== undefined && { runAt: new Date(runAt) }),
+    ...given({
+      commandId: id,
+      batchId: batch,
+      replyTo,
+      priority:
+        priority === undefined ? undefined : parseNumber("--priority", priority, Number.MIN_SAFE_INTEGER),
+      maxAttempts: maxAttempts === undefined ? undefined : parseNumber("--max-attempts", maxAttempts),
+      runAt: runAt === undefined ? undefined : parseTime("--run-at", runAt).toISOString(),
+    }),
   };
 }

@@ -1,15 +1,9 @@
 import { Command } from "commander";
-import {
-  type ListedManager,
-  type ListedService,
-  type ServiceAction,
-  type ServiceActionResult,
-  ServiceControl,
-} from "../app/index.ts";
-import { operatorName, parseNumber } from "./command-options.ts";
+import type { ServiceAction } from "../app/index.ts";
+import type { Api, Caller } from "../client/index.ts";
+import { given, parseNumber } from "./command-options.ts";
 import { durationText } from "./duration.ts";
-import { interruption } from "./interrupt.ts";
-import { withTallyman } from "./open.ts";
+import { withCaller } from "./open.ts";
 import { alignColumns, type GlobalOptions, printResult, printStep } from "./output.ts";
 
 interface ActionOptions extends GlobalOptions {
@@ -17,6 +11,9 @@ interface ActionOptions extends GlobalOptions {
   readonly timeout: string;
   readonly operator?: string;
 }
+
+type Manager = Api["GET /api/services"]["data"][number];
+type Result = Api["POST /api/services/:service/start"]["data"];
 
 const secondMs = 1_000;
 
@@ -49,7 +46,7 @@ function listCommand(): Command {
     )
     .action(async (_options: GlobalOptions, command: Command) => {
       const options = command.optsWithGlobals<GlobalOptions>();
-      const managers = await withTallyman(options, ({ database }) => new ServiceControl(database).list());
+      const managers = await withCaller(options, (caller) => caller.call("GET /api/services"));
       printResult(options, { managers }, describeManagers(managers));
     });
 }
@@ -64,29 +61,24 @@ function actionCommand(action: ServiceAction, description: string): Command {
     .addHelpText("after", `\nExample:\n  $ tallyman service ${action} dummy-indexer --manager host-4711`)
     .action(async (names: string[], _options: ActionOptions, command: Command) => {
       const options = command.optsWithGlobals<ActionOptions>();
-      const services = await withTallyman(options, ({ database }) =>
-        actOnEach(new ServiceControl(database), action, names, options),
-      );
+      const services = await withCaller(options, (caller) => actOnEach(caller, action, names, options));
       printResult(options, { action, services }, describeResults(services));
     });
 }
 
 /** One after the other, in the order given: the first that is refused ends it. */
 async function actOnEach(
-  control: ServiceControl,
+  caller: Caller,
   action: ServiceAction,
   names: readonly string[],
   options: ActionOptions,
-): Promise<ServiceActionResult[]> {
-  const { manager, timeout, operator } = options;
-  const timeoutMs = parseNumber("--timeout", timeout) * secondMs;
-  const requestedBy = operatorName(operator);
-  const results: ServiceActionResult[] = [];
+): Promise<Result[]> {
+  const { manager, timeout } = options;
+  const body = { ...given({ manager }), timeoutMs: parseNumber("--timeout", timeout) * secondMs };
+  const results: Result[] = [];
   try {
-    for (const name of names) {
-      results.push(
-        await control.request(action, name, { manager, timeoutMs, requestedBy, signal: interruption }),
-      );
+    for (const service of names) {
+      results.push(await caller.call(`POST /api/services/:service/${action}`, { params: { service }, body }));
     }
   } catch (error) {
     if (results.length > 0) printStep(options, describeResults(results));
@@ -95,16 +87,16 @@ async function actOnEach(
   return results;
 }
 
-function describeResults(results: readonly ServiceActionResult[]): string {
+function describeResults(results: readonly Result[]): string {
   return results.map(({ service, manager, state }) => `${service} on ${manager}: ${state}`).join("\n");
 }
 
-function describeManagers(managers: readonly ListedManager[]): string {
+function describeManagers(managers: readonly Manager[]): string {
   if (managers.length === 0) return "No services run on this database. Start some with 'tallyman up'.";
   return managers.map(describeManager).join("\n\n");
 }
 
-function describeManager(manager: ListedManager): string {
+function describeManager(manager: Manager): string {
   const { name, pid, hostname, isLost, heartbeatAgeMs, services } = manager;
   const lost = isLost ? `, LOST: silent for ${durationText(heartbeatAgeMs)}` : "";
   const rows = services.map((service) => serviceRow(service, isLost));
@@ -114,7 +106,7 @@ function describeManager(manager: ListedManager): string {
   ].join("\n");
 }
 
-function serviceRow(service: ListedService, isLost: boolean): string[] {
+function serviceRow(service: Manager["services"][number], isLost: boolean): string[] {
   const { name, className, state, isStarting, sinceMs, restarts, error } = service;
   const shown = isStarting ? `${state}, starting` : state;
   return [

@@ -1,8 +1,9 @@
 import { Command, InvalidArgumentError } from "commander";
 import { exitCodes, TallymanError } from "../errors/index.ts";
-import { type GroupInfo, NatsTopics, type SeekTarget, type TopicInfo, type Topics } from "../topics/index.ts";
+import { type GroupInfo, NatsTopics, type SeekTarget, type TopicInfo } from "../topics/index.ts";
+import { ApiTopics, type OperatedTopics } from "./api-topics.ts";
 import { durationText, parseDuration } from "./duration.ts";
-import { openConfig, withTallyman } from "./open.ts";
+import { openConfig, withCaller } from "./open.ts";
 import { alignColumns, type GlobalOptions, printResult } from "./output.ts";
 
 interface Options extends GlobalOptions {
@@ -162,7 +163,7 @@ function deleteGroupCommand(): Command {
     });
 }
 
-async function deleteGroup(topics: Topics, topic: string, group: string, isSure: boolean) {
+async function deleteGroup(topics: OperatedTopics, topic: string, group: string, isSure: boolean) {
   const found = (await topics.listGroups(topic)).find((each) => each.group === group);
   if (!found) {
     throw new TallymanError("TOPIC_GROUP_NOT_FOUND", `Topic '${topic}' has no group '${group}'.`, {
@@ -176,7 +177,7 @@ async function deleteGroup(topics: Topics, topic: string, group: string, isSure:
 function onGroup(
   name: string,
   description: string,
-  act: (topics: Topics, topic: string, group: string) => Promise<void>,
+  act: (topics: OperatedTopics, topic: string, group: string) => Promise<void>,
 ): Command {
   return new Command(name)
     .description(description)
@@ -190,9 +191,15 @@ function onGroup(
     });
 }
 
-async function withTopics<T>(options: Options, work: (topics: Topics) => Promise<T>): Promise<T> {
-  const servers = options.nats ?? process.env.NATS_URL;
-  if (!servers) return withTallyman(options, (tallyman) => work(tallyman.topics));
+async function withTopics<T>(options: Options, work: (topics: OperatedTopics) => Promise<T>): Promise<T> {
+  const { nats, url } = options;
+  if (nats !== undefined && url !== undefined)
+    throw new TallymanError(
+      "USAGE",
+      "--url names a server of Tallyman, --nats one of NATS. Keep one of them.",
+    );
+  const servers = nats ?? (url === undefined ? process.env.NATS_URL : undefined);
+  if (!servers) return withCaller(options, (caller) => work(new ApiTopics(caller)));
   await openConfig(options);
   await using topics = await NatsTopics.connect({ servers });
   return await work(topics);

@@ -1,9 +1,10 @@
 import { Command } from "commander";
-import type { CommandMetadata, TroubleshootingQueue, TsqFilter, TsqGroup } from "../commands/index.ts";
+import type { Api, Caller } from "../client/index.ts";
+import type { TsqFilter } from "../commands/index.ts";
 import { exitCodes, TallymanError } from "../errors/index.ts";
-import { defaultDomain, operatorName, parseJson, parseNumber } from "./command-options.ts";
-import { withTallyman } from "./open.ts";
-import { alignColumns, type GlobalOptions, printResult } from "./output.ts";
+import { defaultDomain, given, parseJson, parseNumber } from "./command-options.ts";
+import { withCaller } from "./open.ts";
+import { alignColumns, type GlobalOptions, printProgress, printResult } from "./output.ts";
 
 interface FilterOptions extends GlobalOptions {
   readonly domain?: string;
@@ -52,11 +53,7 @@ function withFilter(command: Command): Command {
 }
 
 function filterOf({ domain, type, signature }: FilterOptions): TsqFilter {
-  return {
-    ...(domain !== undefined && { domain }),
-    ...(type !== undefined && { commandType: type }),
-    ...(signature !== undefined && { errorSignature: signature }),
-  };
+  return given({ domain, commandType: type, errorSignature: signature });
 }
 
 interface ListOptions extends FilterOptions {
@@ -72,12 +69,12 @@ function listCommand(): Command {
     .addHelpText("after", "\nExample:\n  $ tallyman tsq list --domain orders --json | jq '.[].errorMessage'")
     .action(async (_options: ListOptions, command: Command) => {
       const options = command.optsWithGlobals<ListOptions>();
-      const page = {
+      const query = {
         ...filterOf(options),
+        ...given({ cursor: options.cursor }),
         limit: parseNumber("--limit", options.limit),
-        cursor: options.cursor,
       };
-      const found = await withTallyman(options, ({ commands }) => commands.tsq.list(page));
+      const { items: found } = await withCaller(options, (caller) => caller.call("GET /api/tsq", { query }));
       printResult(
         options,
         found,
@@ -86,13 +83,13 @@ function listCommand(): Command {
     });
 }
 
-function listTable(found: readonly CommandMetadata[]): string {
+function listTable(found: Api["GET /api/tsq"]["data"]["items"]): string {
   const rows = found.map((command) => [
     command.commandId,
     command.domain,
     command.commandType,
     `${command.attempts}`,
-    command.troubleshootingAt?.toISOString() ?? "",
+    command.troubleshootingAt ?? "",
     command.errorMessage ?? "",
   ]);
   return alignColumns([["COMMAND", "DOMAIN", "TYPE", "ATTEMPTS", "SINCE", "ERROR"], ...rows]);
@@ -104,7 +101,8 @@ function groupsCommand(): Command {
     .addHelpText("after", "\nExample:\n  $ tallyman tsq groups")
     .action(async (_options: FilterOptions, command: Command) => {
       const options = command.optsWithGlobals<FilterOptions>();
-      const groups = await withTallyman(options, ({ commands }) => commands.tsq.groups(filterOf(options)));
+      const query = filterOf(options);
+      const groups = await withCaller(options, (caller) => caller.call("GET /api/tsq/groups", { query }));
       printResult(
         options,
         groups,
@@ -113,13 +111,12 @@ function groupsCommand(): Command {
     });
 }
 
-/** Groups as a table for people. */
-export function groupTable(groups: readonly TsqGroup[]): string {
+function groupTable(groups: Api["GET /api/tsq/groups"]["data"]): string {
   const rows = groups.map(({ count, domain, commandType, oldest, errorSignature }) => [
     `${count}`,
     domain,
     commandType,
-    oldest.toISOString(),
+    oldest,
     errorSignature,
   ]);
   return alignColumns([["COUNT", "DOMAIN", "TYPE", "OLDEST", "KIND OF ERROR"], ...rows]);
@@ -141,7 +138,9 @@ function actionCommand(name: ActionName, description: string): Command {
     .action(async (ids: string[], _options: ActionOptions, command: Command) => {
       const options = command.optsWithGlobals<ActionOptions>();
       refuseBadTarget(ids, options);
-      const outcome = await withTallyman(options, ({ commands }) => act(commands.tsq, name, ids, options));
+      const outcome = await withCaller(options, (caller) =>
+        options.all ? actOnAll(caller, name, options) : actOnEach(caller, name, ids, options),
+      );
       printResult(options, outcome, describe(name, outcome));
       if (outcome.matched > 0 && outcome.changed === 0 && !options.dryRun) process.exitCode = exitCodes.usage;
     });
@@ -160,25 +159,40 @@ interface ActionOutcome {
   readonly changed: number;
 }
 
-async function act(
-  tsq: TroubleshootingQueue,
+async function actOnEach(
+  caller: Caller,
   name: ActionName,
-  ids: readonly string[],
+  commandIds: string[],
   options: ActionOptions,
 ): Promise<ActionOutcome> {
-  const filter = filterOf(options);
-  const matched = options.all ? await tsq.count(filter) : ids.length;
-  if (options.dryRun || (options.all && !options.yes)) return { matched, changed: 0 };
-  const target = options.all
-    ? { matching: filter }
-    : { domain: options.domain ?? defaultDomain, commandIds: ids };
-  const { operator, reason, result } = options;
-  const changed = await tsq[name](target, {
-    operator: operatorName(operator),
-    ...(reason !== undefined && { reason }),
-    ...(result !== undefined && { result: parseJson("--result", result) }),
+  const matched = commandIds.length;
+  if (options.dryRun) return { matched, changed: 0 };
+  const { domain = defaultDomain } = options;
+  const { changed } = await caller.call(`POST /api/tsq/${name}`, {
+    body: { domain, commandIds, ...explanationOf(options) },
   });
   return { matched, changed };
+}
+
+/** Call by call, as many as each takes. What comes back into the queue meanwhile is left for the next time. */
+async function actOnAll(caller: Caller, name: ActionName, options: ActionOptions): Promise<ActionOutcome> {
+  const matching = filterOf(options);
+  const { matched } = await caller.call("GET /api/tsq/preview", { query: matching });
+  if (options.dryRun || !options.yes) return { matched, changed: 0 };
+  const body = { matching, ...explanationOf(options) };
+  let changed = 0;
+  for (let remaining = matched; remaining > 0 && changed < matched; ) {
+    const step = await caller.call(`POST /api/tsq/${name}`, { body });
+    if (step.changed === 0) break;
+    changed += step.changed;
+    remaining = step.remaining;
+    printProgress(options, `${changed} of ${matched} ${done[name]}`, remaining === 0 || changed >= matched);
+  }
+  return { matched, changed };
+}
+
+function explanationOf({ reason, result }: ActionOptions) {
+  return given({ reason, result: result === undefined ? undefined : parseJson("--result", result) });
 }
 
 function describe(name: ActionName, { matched, changed }: ActionOutcome): string {

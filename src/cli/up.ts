@@ -10,21 +10,27 @@ import {
   type ServiceStatus,
   type ServiceTypes,
   type StopReport,
-  Tallyman,
+  type Tallyman,
   wiringProblems,
 } from "../app/index.ts";
 import { TallymanError } from "../errors/index.ts";
 import { configureLogging } from "../runtime/index.ts";
+import type { HttpServer } from "../server/index.ts";
+import { configuredServer, withServerFlags } from "./api-server.ts";
 import { parseNumber } from "./command-options.ts";
 import { interruption } from "./interrupt.ts";
 import { loadModule } from "./load-module.ts";
-import { openConfig } from "./open.ts";
+import { openConfig, openTallyman } from "./open.ts";
 import { type GlobalOptions, printLine } from "./output.ts";
 
 interface Options extends GlobalOptions {
   readonly name?: string;
   readonly types?: string;
   readonly stopTimeout?: string;
+  readonly port?: string;
+  readonly host?: string;
+  /** False with `--no-server`. */
+  readonly server: boolean;
 }
 
 /** A user's module with service and resource types of its own. */
@@ -39,6 +45,8 @@ Services start in the order of the file. One that fails leaves the rest running 
 restart block says. The first Ctrl+C (or SIGTERM) drains: all stop at once, each with its final flush. The
 second gives up. Another terminal sees and operates the services with 'tallyman service'.
 
+Beside them it serves the HTTP API and the dashboard; without any services, these alone.
+
 A module with types of your own (--types):
   export function register({ services, resources }) {
     services.registerServiceType("Auditor", {
@@ -51,10 +59,13 @@ Examples:
   $ tallyman up --config pipeline.yaml
   $ tallyman up --name pipeline-b --json | jq 'select(.state == "ERROR")'`;
 
-/** `tallyman up`: runs the services of the configuration until it is stopped. */
+/** `tallyman up`: runs the services of the configuration, and the HTTP API, until it is stopped. */
 export function upCommand(): Command {
-  return new Command("up")
-    .description("run the services of the configuration until Ctrl+C; prints a line per change of state")
+  return withServerFlags(new Command("up"))
+    .description(
+      "run the services of the configuration and the HTTP API until Ctrl+C; prints a line per change of state",
+    )
+    .option("--no-server", "only the services, without the HTTP API")
     .option("--name <name>", "how others call this process (default: host name and process id)")
     .option("--types <file>", "module that registers service and resource types of your own")
     .option("--stop-timeout <seconds>", "how long each service may take to stop (default: as configured)")
@@ -63,10 +74,10 @@ export function upCommand(): Command {
       const options = command.optsWithGlobals<Options>();
       const types = await loadTypes(options.types);
       const config = await openConfig(options, { check: (loaded) => wiringProblems(loaded, types) });
-      if (Object.keys(config.services).length === 0) throw nothingToRun();
+      if (Object.keys(config.services).length === 0 && !options.server) throw nothingToRun();
       quietOnTerminal(options);
       // Not withTallyman: an interruption must not close the database before the services have stopped.
-      await using tallyman = await Tallyman.open(config.database);
+      await using tallyman = await openTallyman(options, config);
       const report = await run(options, tallyman, config, types);
       if (report.notStopped.length > 0) throw notStopped(report);
     });
@@ -86,9 +97,13 @@ async function run(
       stopTimeoutMs: parseNumber("--stop-timeout", options.stopTimeout) * secondMs,
     }),
   });
+  // Before any service starts: a port that is taken is told at once.
+  await using server = options.server ? configuredServer(tallyman, config) : undefined;
+  await server?.start();
   await using board = new ServiceBoard(tallyman.database, manager, { name: options.name });
   await board.start();
   announce(options, board, manager);
+  if (server) announceServer(options, server, config);
   await runUntilInterrupted(manager);
   printLine(options, { event: "draining" }, "Draining. A second signal gives up.");
   const report = await manager.stop();
@@ -121,6 +136,14 @@ function announce(options: Options, board: ServiceBoard, manager: ServiceManager
   manager.onChange((status, previous) =>
     printLine(options, { event: "state", ...status, previous }, describeChange(status, width)),
   );
+}
+
+/** Says where the API and the dashboard are, and whether they are all there is. */
+function announceServer(options: Options, { url }: HttpServer, { services }: Config): void {
+  const isAlone = Object.keys(services).length === 0;
+  const text = `Serving the API and the dashboard on ${url}.`;
+  const note = isAlone ? " No services are configured." : "";
+  printLine(options, { event: "listening", url }, `${text}${note}`);
 }
 
 function describeChange(status: ServiceStatus, width: number): string {

@@ -1,11 +1,10 @@
 import { Command } from "commander";
-import { Tallyman } from "../app/index.ts";
 import type { CommandBus, CommandHandler } from "../commands/index.ts";
 import { TallymanError } from "../errors/index.ts";
 import { runUntilSignal, sleep } from "../runtime/index.ts";
 import { defaultDomain, parseNumber } from "./command-options.ts";
 import { loadModule } from "./load-module.ts";
-import { openConfig } from "./open.ts";
+import { openConfig, openTallyman } from "./open.ts";
 import { type GlobalOptions, printResult, printStep } from "./output.ts";
 
 const idlePollMs = 200;
@@ -41,7 +40,7 @@ export function workerCommand(): Command {
       const concurrency = parseNumber("--concurrency", options.concurrency);
       const config = await openConfig(options);
       // Not withTallyman: an interruption must not close the database before running handlers have ended.
-      await using tallyman = await Tallyman.open(config.database);
+      await using tallyman = await openTallyman(options, config);
       const { commands } = tallyman;
       const worker = commands.worker({ domain, concurrency, handlers: module.handlers });
       printStep(

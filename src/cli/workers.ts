@@ -1,6 +1,6 @@
 import { Command } from "commander";
-import type { WorkerInfo } from "../scheduler/index.ts";
-import { withTallyman } from "./open.ts";
+import type { Api } from "../client/index.ts";
+import { withCaller } from "./open.ts";
 import { alignColumns, type GlobalOptions, printResult } from "./output.ts";
 
 interface Options extends GlobalOptions {
@@ -19,8 +19,10 @@ export function workersCommand(): Command {
     .addCommand(drainCommand())
     .action(async (_options: Options, command: Command) => {
       const options = command.optsWithGlobals<Options>();
-      const all = await withTallyman(options, ({ scheduler }) => scheduler.fleet.listWorkers());
-      const workers = all.filter(({ status }) => options.all || status !== "OFFLINE");
+      const query = { all: options.all ?? false };
+      const workers = await withCaller(options, (caller) =>
+        caller.call("GET /api/scheduler-workers", { query }),
+      );
       printResult(options, { workers }, describeWorkers(workers));
     });
 }
@@ -31,7 +33,9 @@ function drainCommand(): Command {
     .argument("<workerId>", "the worker")
     .action(async (workerId: string, _options: GlobalOptions, command: Command) => {
       const options = command.optsWithGlobals<GlobalOptions>();
-      const worker = await withTallyman(options, ({ scheduler }) => scheduler.fleet.drain(workerId));
+      const worker = await withCaller(options, (caller) =>
+        caller.call("POST /api/scheduler-workers/drain", { query: { workerId } }),
+      );
       printResult(
         options,
         { worker },
@@ -40,14 +44,14 @@ function drainCommand(): Command {
     });
 }
 
-function describeWorkers(workers: readonly WorkerInfo[]): string {
+function describeWorkers(workers: Api["GET /api/scheduler-workers"]["data"]): string {
   if (workers.length === 0) return "No scheduler worker is registered.";
   const rows = workers.map(({ workerId, status, assignedSegments, cap, lastHeartbeatTime }) => [
     workerId,
     status,
     `${assignedSegments.length}`,
     cap === null ? "none" : `${cap}`,
-    lastHeartbeatTime.toISOString(),
+    lastHeartbeatTime,
   ]);
   return alignColumns([["worker", "status", "segments", "cap", "last heartbeat"], ...rows]);
 }

@@ -1,5 +1,6 @@
 import type { Api } from "../api/api-routes.ts";
 import { ApiError } from "./api-error.ts";
+import { jsonBody, NdjsonBody, type Values } from "./request-body.ts";
 
 /** A method and a path of the API. */
 export type RouteKey = keyof Api & string;
@@ -10,10 +11,13 @@ type Given<Name extends string, Part> = keyof Part extends never
     ? { readonly [K in Name]?: Part }
     : { readonly [K in Name]: Part };
 
+/** A long list may come bit by bit. */
+type Streamable<Body> = Body extends readonly (infer Item)[] ? Body | AsyncIterable<Item> : Body;
+
 /** What a route takes: required parts are required. */
 export type ApiRequest<Key extends RouteKey> = Given<"params", Api[Key]["params"]> &
   Given<"query", Api[Key]["query"]> &
-  Given<"body", Api[Key]["body"]> & {
+  Given<"body", Streamable<Api[Key]["body"]>> & {
     /** Makes a creating call safe to repeat. */
     readonly idempotencyKey?: string;
     readonly signal?: AbortSignal;
@@ -98,19 +102,21 @@ export class TallymanClient implements Caller {
 
   async #send(key: string, request: AnyRequest): Promise<Response> {
     const [method = "GET", path = "/"] = key.split(" ");
-    const { body, signal } = request;
+    const { signal } = request;
     const timeout = AbortSignal.timeout(this.#timeoutMs);
     const isNdjson = key.endsWith("/import");
     const hasBody = method !== "GET" && method !== "DELETE";
+    const content = isNdjson ? new NdjsonBody(request.body as Values) : jsonBody(request.body);
     try {
       return await this.#fetch(`${this.#url}${pathOf(path, request)}`, {
         method,
         headers: this.#headers(request, hasBody ? isNdjson : undefined),
         signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
-        ...(hasBody && { body: isNdjson ? ndjson(body as object[]) : JSON.stringify(body ?? {}) }),
+        ...(hasBody && content.init()),
       });
     } catch (cause) {
       if (signal?.aborted) throw cause;
+      content.rethrow();
       const message = `No answer from ${this.#url || "the server"}: ${reasonOf(cause)}.`;
       throw new ApiError(0, { code: "SERVER_UNREACHABLE", message }, { cause });
     }
@@ -142,10 +148,6 @@ function pathOf(path: string, { params = {}, query = {} }: AnyRequest): string {
   const search = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) if (value !== undefined) search.set(name, String(value));
   return search.size === 0 ? filled : `${filled}?${search}`;
-}
-
-function ndjson(values: readonly object[]): string {
-  return values.map((value) => JSON.stringify(value)).join("\n");
 }
 
 function reasonOf(cause: unknown): string {

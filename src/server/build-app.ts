@@ -1,9 +1,8 @@
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { type FastifyInstance, type FastifyRequest, fastify } from "fastify";
-import { apiRoutes, type RouteContext } from "../api/index.ts";
+import { apiRoutes, compileValidator, type RouteContext } from "../api/index.ts";
 import { refuseOtherSites } from "./access.ts";
-import { compileValidator } from "./ajv.ts";
 import { Authentication, refuseTooMany } from "./authenticate.ts";
 import { sendCompact } from "./compact.ts";
 import { serveDashboard } from "./dashboard-files.ts";

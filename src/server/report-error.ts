@@ -1,5 +1,7 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
-import { didYouMean, isTallymanError, TallymanError, toTallymanError } from "../errors/index.ts";
+import type { TSchema } from "typebox";
+import { validationError } from "../api/index.ts";
+import { isTallymanError, TallymanError, toTallymanError } from "../errors/index.ts";
 import { logger } from "../runtime/index.ts";
 import type { FailureBody } from "./envelope.ts";
 
@@ -42,7 +44,8 @@ export async function reportUnknownRoute(request: FastifyRequest): Promise<never
 function toApiError(error: FastifyError, request: FastifyRequest): TallymanError {
   if (isTallymanError(error)) return error;
   const [fault] = error.validation ?? [];
-  if (fault) return invalidField(fault, error.validationContext ?? "request", request);
+  const part = error.validationContext ?? "request";
+  if (fault) return validationError(fault, part, schemasOf(request)[part]);
   const { statusCode = serverFault } = error;
   if (statusCode === tooLarge)
     return new TallymanError("REQUEST_TOO_LARGE", `The request's body is too large: ${error.message}.`);
@@ -51,25 +54,6 @@ function toApiError(error: FastifyError, request: FastifyRequest): TallymanError
   return toTallymanError(error);
 }
 
-type Fault = NonNullable<FastifyError["validation"]>[number];
-
-function invalidField(fault: Fault, place: string, request: FastifyRequest): TallymanError {
-  const { keyword, params, instancePath } = fault;
-  const where = place === "querystring" ? "Parameter" : "Field";
-  const { missingProperty, additionalProperty } = params as Record<string, string | undefined>;
-  const field = missingProperty ?? additionalProperty ?? instancePath.slice(1).replaceAll("/", ".");
-  const details = { field };
-  if (keyword === "required")
-    return new TallymanError("REQUEST_INVALID", `${where} '${field}' is missing.`, { details });
-  if (keyword === "additionalProperties") {
-    const hint = didYouMean(field, knownFields(request, place));
-    return new TallymanError("REQUEST_INVALID", `${where} '${field}' is unknown. ${hint}`, { details });
-  }
-  const reason = fault.message ?? "is not valid";
-  return new TallymanError("REQUEST_INVALID", `${where} '${field}' ${reason}.`, { details });
-}
-
-function knownFields(request: FastifyRequest, place: string): string[] {
-  const schema = request.routeOptions.schema as Record<string, { properties?: object }> | undefined;
-  return Object.keys(schema?.[place]?.properties ?? {});
+function schemasOf({ routeOptions }: FastifyRequest): Readonly<Record<string, TSchema | undefined>> {
+  return (routeOptions.schema ?? {}) as Record<string, TSchema | undefined>;
 }

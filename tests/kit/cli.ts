@@ -1,13 +1,38 @@
 import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
+import { Tallyman } from "../../src/app/index.ts";
 import { execute } from "../../src/cli/execute.ts";
 import { configureLogging, currentLogging } from "../../src/runtime/index.ts";
+import { createServer } from "../../src/server/index.ts";
+import type { TestContext } from "../../src/testing/index.ts";
 
 /** What a command line printed, and how it ended. */
 interface CommandRun {
   readonly code: number;
   readonly text: string;
   readonly errors: string;
+}
+
+/** How a command line reaches the system. */
+export const places = ["a database", "a server"] as const;
+
+/** The flags that lead to a test's database, or to a server in front of it. */
+export async function flagsTo(place: (typeof places)[number], t: TestContext): Promise<string[]> {
+  if (place === "a database") return ["--database-url", t.url];
+  const server = t.use(createServer(t.use(await Tallyman.connect({ database: t.url })), { port: 0 }));
+  await server.start();
+  return ["--url", server.url];
+}
+
+/** Runs command lines in this process with these flags; see {@link runHere}. */
+export function commandLine(flags: readonly string[]) {
+  const run = (...args: string[]) => runHere(...args, ...flags);
+  const json = async (...args: string[]) => {
+    const { text, errors } = await run(...args, "--json");
+    if (text === "") throw new Error(`nothing from ${args.join(" ")}: ${errors}`);
+    return JSON.parse(text);
+  };
+  return { run, json };
 }
 
 /** Runs one command line of `tallyman` in this process, which saves the seconds that a new one needs to load. */

@@ -28,6 +28,8 @@ import {
 
 /** Commands of one JSON body; more are streamed as NDJSON. */
 const jsonCommandsMax = 10_000;
+/** A URL with it still fits into the headers that a server takes. */
+const customDataLettersMax = 4_000;
 
 const BatchStatusText = oneOf(["PENDING", "IN_PROGRESS", "COMPLETED", "COMPLETED_WITH_FAILURES"]);
 
@@ -140,13 +142,22 @@ export const batchRoutes = {
       action: "batch.create",
       isCreating: true,
       params: Type.Object({ domain: Name }, closed),
-      query: Type.Object(batchOptions, closed),
+      query: Type.Object(
+        {
+          ...batchOptions,
+          customData: Type.Optional(
+            Type.String({ ...text({ max: customDataLettersMax }), description: "a JSON object, as text" }),
+          ),
+        },
+        closed,
+      ),
       body: Type.Array(NewCommand, { maxItems: 1_000_000, "x-content-type": "application/x-ndjson" }),
       data: Created,
     },
-    async ({ commands }, { params: { domain }, query: { expiresAt, ...options }, body }) => {
+    async ({ commands }, { params: { domain }, query: { expiresAt, customData, ...options }, body }) => {
       const batchId = await commands.createBatch(domain, body.map(toCommand), {
         ...options,
+        ...(customData !== undefined && { customData: parseCustomData(customData) }),
         ...(expiresAt !== undefined && { expiresAt: new Date(expiresAt) }),
       });
       return created(domain, batchId, body.length);
@@ -266,6 +277,18 @@ export const batchRoutes = {
 
 function created(domain: string, batchId: string, totalCount: number) {
   return { data: { batchId, totalCount }, target: { domain, batchId }, changed: totalCount };
+}
+
+function parseCustomData(text: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value === "object" && value !== null && !Array.isArray(value)) return { ...value };
+  } catch {
+    // Told below.
+  }
+  throw new TallymanError("REQUEST_INVALID", "Parameter 'customData' must be a JSON object, as text.", {
+    details: { field: "customData" },
+  });
 }
 
 async function findBatch(

@@ -15,7 +15,7 @@ export const commandRoutes = {
       action: "command.send",
       isCreating: true,
       params: Type.Object({ domain: Name }, closed),
-      body: Type.Intersect([NewCommand, Type.Object({ batchId: Type.Optional(Uuid) })]),
+      body: Type.Object({ ...NewCommand.properties, batchId: Type.Optional(Uuid) }, closed),
       data: Type.Object({ commandId: Uuid }, closed),
     },
     async ({ commands }, { params: { domain }, body: { batchId, ...command } }) => {

@@ -18,7 +18,15 @@ import { AuditEvent } from "./command-schemas.ts";
 
 const OneDomain = Type.Object({ domain: Name }, closed);
 const Paused = Type.Object({ domain: Type.String(), isPaused: Type.Boolean() }, closed);
-const ReplyId = Type.Object({ replyId: Type.Integer(), deliveryCount: Type.Integer() }, closed);
+const integerMax = 2_147_483_647;
+
+const ReplyId = Type.Object(
+  {
+    replyId: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }),
+    deliveryCount: Type.Integer({ minimum: 1, maximum: integerMax }),
+  },
+  closed,
+);
 
 const Domain = Type.Object(
   {

@@ -2,7 +2,17 @@ import { Type } from "typebox";
 import { segmentCountMax } from "../../scheduler/index.ts";
 import { assignSegments } from "../assign-segments.ts";
 import { action, closed, route } from "../route.ts";
-import { Id, MaybeInteger, MaybeText, MaybeTimestamp, oneOf, Timestamp, text, Uuid } from "../schemas.ts";
+import {
+  Id,
+  MaybeInteger,
+  MaybeText,
+  MaybeTimestamp,
+  oneOf,
+  Reason,
+  Timestamp,
+  text,
+  Uuid,
+} from "../schemas.ts";
 
 const portMax = 65_535;
 
@@ -13,6 +23,7 @@ const Coordinator = Type.Object(
     port: Type.Integer(),
     isLeader: Type.Boolean(),
     status: oneOf(["ONLINE", "OFFLINE"]),
+    registeredAt: Timestamp,
     lastHeartbeatTime: Timestamp,
     electedAt: MaybeTimestamp,
   },
@@ -20,7 +31,14 @@ const Coordinator = Type.Object(
 );
 
 const Leader = Type.Object(
-  { coordinatorId: Type.String(), isLeader: Type.Boolean(), electedAt: Timestamp, epoch: Type.Integer() },
+  {
+    coordinatorId: Type.String(),
+    host: Type.String(),
+    port: Type.Integer(),
+    isLeader: Type.Boolean(),
+    electedAt: Timestamp,
+    epoch: Type.Integer(),
+  },
   closed,
 );
 
@@ -30,6 +48,7 @@ const Worker = Type.Object(
   {
     workerId: Type.String(),
     status: WorkerStatusText,
+    registeredAt: Timestamp,
     lastHeartbeatTime: Timestamp,
     assignedSegments: Type.Array(Type.Integer()),
     cap: MaybeInteger,
@@ -57,6 +76,7 @@ const Segment = Type.Object(
     assignedAt: MaybeTimestamp,
     status: oneOf(["AVAILABLE", "ASSIGNED", "REVOKING"]),
     epoch: Type.Integer(),
+    revokeDeadline: MaybeTimestamp,
   },
   closed,
 );
@@ -168,8 +188,22 @@ export const schedulerRoutes = {
     },
     async ({ scheduler: { fleet } }, { query: { workerId } }) => {
       if (workerId !== undefined) return { workerId, segments: await fleet.segmentsOf(workerId) };
-      const segments = (await fleet.segmentMap()).map(({ revokeDeadline: _deadline, ...segment }) => segment);
+      const segments = await fleet.segmentMap();
       return { segmentCount: segments.length, segments };
+    },
+  ),
+
+  "POST /api/segments/resize": action(
+    {
+      summary: `Change the number of segments, 1 to ${segmentCountMax.toLocaleString("en")}; all are assigned anew at once`,
+      role: "admin",
+      action: "segments.resize",
+      body: Type.Object({ count: Type.Integer(), reason: Reason }, closed),
+      data: Type.Object({ segmentCount: Type.Integer() }, closed),
+    },
+    async ({ scheduler }, { body: { count } }) => {
+      await scheduler.setSegmentCount(count);
+      return { data: { segmentCount: count }, target: { count }, changed: count };
     },
   ),
 

@@ -5,7 +5,8 @@ import { action, closed, route } from "../route.ts";
 import { MaybeText, Name, oneOf, Reason, Timestamp, Uuid } from "../schemas.ts";
 
 /** Shorter than a client's patience, so that it is told what became of its request. */
-const outcomeTimeoutMs = 25_000;
+const timeoutMsDefault = 25_000;
+const timeoutMsMax = 600_000;
 
 const State = oneOf(["STOPPED", "RUNNING", "PAUSED", "ERROR"]);
 
@@ -87,17 +88,26 @@ function requested(name: ServiceAction, summary: string) {
       role: "operate",
       action: `service.${name}`,
       params: Type.Object({ service: Name }, closed),
-      body: Type.Object({ manager: Type.Optional(Name), reason: Reason }, closed),
+      body: Type.Object(
+        {
+          manager: Type.Optional(Name),
+          timeoutMs: Type.Optional(
+            Type.Integer({ minimum: 1, maximum: timeoutMsMax, default: timeoutMsDefault }),
+          ),
+          reason: Reason,
+        },
+        closed,
+      ),
       data: Outcome,
     },
-    async ({ database }, { params: { service }, body: { manager }, caller }, { tallyman }) => {
+    async ({ database }, { params: { service }, body, caller }, { tallyman }) => {
+      const { manager, timeoutMs = timeoutMsDefault } = body;
       const options = { manager, requestedBy: caller.actor };
       const request = await new ServiceControl(database).submit(name, service, options);
       return {
         target: { service, manager: request.manager },
         changed: 1,
-        afterwards: () =>
-          new ServiceControl(tallyman.database).outcome(request, { timeoutMs: outcomeTimeoutMs }),
+        afterwards: () => new ServiceControl(tallyman.database).outcome(request, { timeoutMs }),
       };
     },
   );

@@ -7,6 +7,7 @@ import {
   MaybeText,
   oneOf,
   Reason,
+  RunId,
   Tick,
   Timestamp,
   TopicName,
@@ -64,10 +65,14 @@ export const topicRoutes = {
     {
       summary: "List topics with their groups, how far each is behind, and their dead letters",
       role: "read",
+      query: Type.Object(
+        { runId: Type.Optional({ ...RunId, description: "count the groups' messages of this run only" }) },
+        closed,
+      ),
       data: Type.Array(Topic),
     },
-    async ({ topics }) => {
-      const [listed, groups] = await Promise.all([topics.listTopics(), topics.listGroups()]);
+    async ({ topics }, { query }) => {
+      const [listed, groups] = await Promise.all([topics.listTopics(), topics.listGroups(undefined, query)]);
       return listed.map((topic) => shownTopic(topic, listed, groups));
     },
   ),

@@ -91,10 +91,36 @@ const settings = z
 
 const server = z
   .strictObject({
+    host: z
+      .string()
+      .min(1)
+      .default("127.0.0.1")
+      .describe("Address to listen on; one that other machines reach only while there are access tokens."),
     port: z.int().min(0).max(portMax).default(8082).describe("Port of the HTTP API; 0 picks a free one."),
+    bodyBytesMax: z
+      .int()
+      .min(1)
+      .optional()
+      .describe("Largest body of a request, in bytes; 1 MiB when left out."),
+    importBytesMax: z
+      .int()
+      .min(1)
+      .optional()
+      .describe("Largest body of an import of commands, in bytes; 256 MiB when left out."),
+    requestsPerSecondMax: z
+      .int()
+      .min(1)
+      .optional()
+      .describe("Requests that one address may send per second; 10,000 when left out."),
+    redactedFields: z
+      .array(z.string().min(1))
+      .optional()
+      .describe(
+        "Fields of payloads that nobody is shown, by name; those with secret-looking names never are.",
+      ),
   })
   .prefault({})
-  .describe("The HTTP API.");
+  .describe("The HTTP API and the dashboard.");
 
 /** The first three keys keep the names that operators of the coordinator know; all are milliseconds. */
 const coordinator = z

@@ -18,6 +18,7 @@ export const settingSources = [
     variable: "TALLYMAN_METRICS_WINDOW_SECONDS",
     flag: "metricsWindowSeconds",
   },
+  { path: "server.host", variable: "TALLYMAN_HOST", flag: "host" },
   { path: "server.port", variable: "TALLYMAN_PORT", flag: "port" },
   { path: "runId", variable: "TALLYMAN_RUN_ID", flag: "runId" },
 ] as const;

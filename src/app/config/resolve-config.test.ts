@@ -64,7 +64,7 @@ describe("defaults and spellings", () => {
     expect(resolveText("")).toEqual({
       database: { embedded: { folder: "/project/.tallyman/postgres" }, schema: "tallyman", maxPoolSize: 10 },
       settings: settingsDefaults,
-      server: { port: 8082 },
+      server: { host: "127.0.0.1", port: 8082 },
       scheduler: {
         coordinator: {
           heartbeatInterval: 30_000,
@@ -160,9 +160,10 @@ describe("precedence", () => {
   });
 
   it("reads numbers from the environment, and takes an empty variable as unset", () => {
-    const environment = { TALLYMAN_PORT: "9000", TALLYMAN_SCHEMA: "" };
+    const environment = { TALLYMAN_HOST: "0.0.0.0", TALLYMAN_PORT: "9000", TALLYMAN_SCHEMA: "" };
     const config = resolveText("", { environment });
-    expect([config.server.port, config.database.schema]).toEqual([9000, "tallyman"]);
+    expect(config.server).toEqual({ host: "0.0.0.0", port: 9000 });
+    expect(config.database.schema).toBe("tallyman");
   });
 
   it("lets the upper layer decide between a server and the embedded one", () => {
@@ -235,6 +236,7 @@ describe("bad input", () => {
     ["server: { port: 70000 }", "server.port: must be at most 65535."],
     ["server: { port: 80.5 }", "server.port: expected a whole number, got a number."],
     ["server: { port: eighty }", "server.port: expected a whole number, got text."],
+    ["server: { body-bytes-max: 0 }", "server.body-bytes-max: must be at least 1."],
     ["settings: [1]", "settings: expected a block of keys and values, got a list."],
     ["runId: 20251006", "runId: expected text. Put the value in quotes."],
     ["runId: a/b", "runId: not a run id. Use at most 100 letters"],

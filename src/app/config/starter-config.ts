@@ -45,8 +45,16 @@ settings:
   # Time between two sweeps of topics whose messages have a retention.
   # topicSweepIntervalMs: 60000
 
+# The HTTP API and the dashboard, served by \`tallyman up\` and \`tallyman coordinator\`.
 server:
+  # Another address than loopback needs access tokens: \`tallyman token create\`.
+  host: 127.0.0.1
   port: 8082
+  # bodyBytesMax: 1048576
+  # importBytesMax: 268435456
+  # requestsPerSecondMax: 10000
+  # Fields of payloads that nobody is shown:
+  # redactedFields: [iban, email]
 
 scheduler:
   coordinator:

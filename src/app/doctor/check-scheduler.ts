@@ -48,7 +48,7 @@ export async function checkSegments({ scheduler }: Tallyman): Promise<Finding> {
   const found = `${segments.length - available} of ${segments.length} owned`;
   if (available === 0) return ok(name, found);
   if (online.length === 0) return ok(name, `${found}; no scheduler worker is online`);
-  const uncovered = uncoveredSegments(segments, workers);
+  const uncovered = uncoveredSegments(segments.length, workers);
   if (uncovered === 0)
     return warning(name, found, "Wait for the next rebalance; if it stays so, look at the leader.");
   return warning(

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Config, ServiceControl, type Tallyman } from "../../app/index.ts";
 import { BatchInfoSchema, MetadataInfoSchema } from "../../contracts/index.ts";
-import { accountForTicks, createBatchCoordinator } from "../../coordination/index.ts";
+import { accountForTicks, bucketTicks, createBatchCoordinator } from "../../coordination/index.ts";
 import { runSchemaName } from "../../database/index.ts";
 import {
   DummyIndexer,
@@ -80,7 +80,7 @@ async function showPipeline(
   const storage = new FileSystemStorage({ rootDirectory });
   say("Simulating a world; two services write its ticks to files, five indexers turn them into tables …");
   const control = new ServiceControl(tallyman.database);
-  processes.start("environment", ["up", "--name", manager]);
+  processes.start("environment", ["up", "--name", manager, "--no-server"]);
   await until("the second indexer to run", async () =>
     (await control.list()).some(
       ({ name, services }) =>
@@ -118,7 +118,9 @@ async function watch({
     await gaps.look();
     return gaps.isComplete();
   });
-  say(tickStrip((await gaps.account()).ranges, { width: stripWidth, samplingInterval: 1 }));
+  const { ranges } = await gaps.account();
+  const buckets = bucketTicks(ranges, { samplingInterval: 1, buckets: stripWidth });
+  say(tickStrip(buckets.map(({ counts }) => counts)));
   say(stripLegend);
 }
 
