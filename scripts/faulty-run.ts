@@ -57,7 +57,7 @@ export class FaultyRun implements AsyncDisposable {
       runId: this.runId,
       pollIntervalMs: 200,
       sweepIntervalMs: 1_000,
-      gapWarningTimeoutMs: 60_000,
+      gapWarningTimeoutMs: 80_000,
     };
     this.#indexer = new DummyIndexer("recordings-indexer", resources, options);
     await this.#indexer.start();
