@@ -28,11 +28,8 @@ export class FaultyRun implements AsyncDisposable {
   static async start(tallyman: Tallyman, rootDirectory: string): Promise<FaultyRun> {
     const run = new FaultyRun(tallyman, rootDirectory);
     const { runId } = run;
-    const declared = { simulationRunId: runId, samplingInterval: 1, declaredEndTick: BigInt(end + half / 4) };
-    await new MetadataWriter(tallyman.database).insertMetadata(
-      runId,
-      create(SimulationMetadataSchema, declared),
-    );
+    const metadata = create(SimulationMetadataSchema, { simulationRunId: runId, samplingInterval: 1 });
+    await new MetadataWriter(tallyman.database).insertMetadata(runId, metadata);
     await run.#write(0, half);
     await run.#index();
     return run;
@@ -60,7 +57,7 @@ export class FaultyRun implements AsyncDisposable {
       runId: this.runId,
       pollIntervalMs: 200,
       sweepIntervalMs: 1_000,
-      gapWarningTimeoutMs: 60_000,
+      gapWarningTimeoutMs: 80_000,
     };
     this.#indexer = new DummyIndexer("recordings-indexer", resources, options);
     await this.#indexer.start();

@@ -1,4 +1,5 @@
 import type { ComponentChildren } from "preact";
+import { useEffect, useRef } from "preact/hooks";
 import { call } from "./api.ts";
 import { useData } from "./data.ts";
 import icon from "./icon.svg";
@@ -47,8 +48,13 @@ export function Brand() {
 function Navigation() {
   const overview = useData("overview", (signal) => call("GET /api/overview", { signal }), ["overview"]);
   const waiting = overview.data?.commands.inTroubleshooting ?? 0;
+  const list = useRef<HTMLElement>(null);
+  // On narrow screens the list scrolls sideways.
+  useEffect(() => {
+    list.current?.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
+  }, [path.value]);
   return (
-    <nav class="nav" aria-label="Screens">
+    <nav class="nav" aria-label="Screens" ref={list}>
       {screens.map(({ name, href }) => (
         <a key={href} href={href} aria-current={isCurrent(href) ? "page" : undefined}>
           {name}

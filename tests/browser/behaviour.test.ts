@@ -131,7 +131,7 @@ it("is worked by keyboard alone: screens, rows, sheet, dialog, help", async () =
 it("tells how it is connected: live, paused, lost, and live again", async () => {
   await using t = await setup();
   const { server, tallyman } = await openServer(t);
-  const page = await openPage(t, browser(), `${server.url}/`, { expectedErrors: /ERR_/ });
+  const page = await openPage(t, browser(), `${server.url}/`, { expectedErrors: /ERR_|503/ });
   await untilLive(page);
   await page.getByRole("button", { name: "Pause", exact: true }).click();
   await page.getByText("Paused", { exact: true }).waitFor();
