@@ -45,11 +45,11 @@ export interface CreateTokenOptions {
   readonly createdBy: string;
 }
 
-const idBytes = 9;
+const idBytes = 6;
 const secretBytes = 32;
 const nameLettersMax = 100;
 const sessionMs = 12 * 3_600_000;
-const tokenPattern = /^tm_([A-Za-z0-9-]{12})_([A-Za-z0-9_-]{43})$/;
+const tokenPattern = /^tm_([0-9a-f]{12})_([A-Za-z0-9_-]{43})$/;
 /** How long the database's word is good: a statement per request would halve what a server can answer. */
 const cachedMs = 1_000;
 const cachedMax = 1_000;
@@ -139,7 +139,7 @@ export class AccessTokens {
   }
 
   async #insert(token: CreateTokenOptions & { readonly sessionOf: string | null }) {
-    const tokenId = randomBytes(idBytes).toString("base64url").replaceAll("_", "-");
+    const tokenId = randomBytes(idBytes).toString("hex");
     const secret = randomBytes(secretBytes).toString("base64url");
     const secretHash = hashOf(secret);
     const expiresInMs = token.expiresInMs ?? null;

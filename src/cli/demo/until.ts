@@ -3,7 +3,7 @@ import { sleep } from "../../runtime/index.ts";
 import { interruption } from "../interrupt.ts";
 
 const pollMs = 20;
-const stepMsMax = 60_000;
+const stepMsMax = 180_000;
 
 /** Waits until something holds; a demo that gets stuck says where. */
 export async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
