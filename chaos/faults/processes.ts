@@ -1,0 +1,105 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Role, Slot } from "../fleet/plan.ts";
+import { pick } from "../random.ts";
+import { between, type Fault, holdsWithin, slotsWith } from "./fault.ts";
+
+/** Places in the product where a process can be made to end itself, by the role that passes them. */
+const crashPoints: Readonly<Partial<Record<Role, readonly string[]>>> = {
+  "command-worker": [
+    "commands.worker.after-claim",
+    "commands.outcomes.before-flush",
+    "commands.outcomes.after-flush",
+    "commands.transaction.before-settle",
+    "commands.transaction.before-commit",
+  ],
+  coordinator: ["scheduler.assigned"],
+  "scheduler-worker": ["scheduler.worker.before-fire", "scheduler.worker.after-fire"],
+  "tick-producer": [
+    "storage.temporary-synced",
+    "storage.linked",
+    "topics.after-send",
+    "persistence.after-write",
+    "persistence.after-announce",
+  ],
+  indexer: ["indexer.after-write", "indexer.after-ack", "indexer.after-commit", "topics.before-ack"],
+};
+const passesMax = 6;
+const crashWithinMs = 7_000;
+/** Longer than every lease, claim and heartbeat of the fleet. */
+const pause = { lowMs: 2_200, highMs: 3_500 };
+const skewMsMax = 3_600_000;
+
+/** What can happen to a process. */
+export function processFaults(slots: readonly Slot[]): Fault[] {
+  const all = slots.map(({ name }) => name);
+  const roleOf = new Map(slots.map(({ name, role }) => [name, role]));
+  return [
+    {
+      name: "kill",
+      targets: all,
+      lastsMs: 1_000,
+      weight: 10,
+      inject: async (stage, { target }) => {
+        const { process } = stage.member(target);
+        if (!process.isReady) return "missed";
+        process.end("SIGKILL");
+        return "done";
+      },
+    },
+    {
+      name: "stop",
+      targets: all,
+      lastsMs: 1_500,
+      weight: 3,
+      inject: async (stage, { target }) => {
+        const { process } = stage.member(target);
+        if (!process.isReady) return "missed";
+        process.end("SIGTERM");
+        return "done";
+      },
+    },
+    {
+      name: "pause",
+      targets: slotsWith(slots, "command-worker", "coordinator", "scheduler-worker", "indexer"),
+      lastsMs: pause.highMs + 500,
+      weight: 8,
+      inject: async (stage, { target, random }) => {
+        const { process } = stage.member(target);
+        if (!process.isReady) return "missed";
+        process.signal("SIGSTOP");
+        await sleep(between(pause.lowMs, pause.highMs, random));
+        process.signal("SIGCONT");
+        return "done";
+      },
+    },
+    {
+      name: "crash-point",
+      targets: all.filter((name) => crashPoints[roleOf.get(name) as Role]),
+      lastsMs: crashWithinMs + 1_000,
+      weight: 8,
+      inject: async (stage, { target, random }) => {
+        const { process } = stage.member(target);
+        if (!process.isReady) return "missed";
+        const point = pick(crashPoints[process.slot.role] ?? [], random);
+        const passes = 1 + Math.floor(((random * 1_000) % 1) * passesMax);
+        const before = process.deaths.atCrashPoint;
+        process.end("SIGTERM", { crashAt: `${point}:${passes}` });
+        return (await holdsWithin(crashWithinMs, () => process.deaths.atCrashPoint > before))
+          ? "done"
+          : "missed";
+      },
+    },
+    {
+      name: "clock-skewed",
+      targets: slotsWith(slots, "command-worker", "coordinator", "scheduler-worker"),
+      lastsMs: 1_500,
+      weight: 2,
+      inject: async (stage, { target, random }) => {
+        const { process } = stage.member(target);
+        if (!process.isReady) return "missed";
+        process.end("SIGKILL", { clockOffsetMs: Math.round(between(-skewMsMax, skewMsMax, random)) });
+        return "done";
+      },
+    },
+  ];
+}
