@@ -22,6 +22,8 @@ export interface ChaosResult {
   readonly judged: Readonly<Record<string, number>>;
   /** How processes ended. */
   readonly deaths: Deaths;
+  /** What those said that ended by themselves in the middle of their work; others take their place. */
+  readonly lastWords: readonly string[];
   readonly violations: readonly Violation[];
 }
 
@@ -75,6 +77,7 @@ export function summaryOf(result: ChaosResult): string {
     `  ${list(byKind)}`,
     ...Object.entries(skipped).map(([name, reason]) => `  ${name} was skipped: ${reason}`),
     `  processes: ${list(deaths as unknown as Record<string, number>)}`,
+    ...result.lastWords.map((words) => `    ${words}`),
     `  judged: ${list(judged)}`,
     ...result.unsettled.map((what) => `  not settled: ${what}`),
     ...result.violations.map(({ invariant, kind, what }) => `  ${invariant} ${kind}: ${what}`),

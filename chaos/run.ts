@@ -57,6 +57,7 @@ export async function runChaos(
       unsettled: open,
       judged: { samples: seen.samples, ...amountsOf(facts) },
       deaths: stage.deaths(),
+      lastWords: stage.lastWords(),
       violations: [...seen.violations, ...judge(facts)],
     });
     return { result, folder: stage.folder };
@@ -92,8 +93,11 @@ async function comeToRest(stage: Stage, about: Case, settleMs: number, tell: (li
     ({ process }) => process.slot.role === "tick-producer",
   );
   if (producers.length === 0) return first;
-  for (const { process } of producers) await process.ask("redrive", 0, redriveMs);
-  return untilSettled(stage, about, settleMs);
+  const redriven = await Promise.all(producers.map(({ process }) => process.ask("redrive", 0, redriveMs)));
+  const last = await untilSettled(stage, about, settleMs);
+  return redriven.includes(false)
+    ? { ...last, unsettled: [...last.unsettled, "failed files were not tried again"] }
+    : last;
 }
 
 /** Looks until nothing goes on any more, up to a time. */

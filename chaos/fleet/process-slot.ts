@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { closeSync, openSync } from "node:fs";
+import { closeSync, openSync, readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
@@ -26,15 +26,26 @@ export interface Deaths {
   unwanted: number;
 }
 
+/** What all lives of a slot are told. */
+type SharedSettings = Omit<ChildSettings, "slot" | "life" | "clockOffsetMs">;
+
+/** Where a slot's scripts are, and where its processes complain. */
+export interface SlotPlace {
+  scriptOf(role: string): URL;
+  readonly logFile: string;
+}
+
 const restartMs = 150;
 const unreadyRestartMs = 500;
 
 /** One place of the fleet. A process that ends, whoever ended it, is followed by the next. */
 export class ProcessSlot {
   readonly slot: Slot;
+  /** The last words of those that ended by themselves in the middle of their work. */
+  readonly lastWords: string[] = [];
   readonly deaths: Deaths = { wanted: 0, atCrashPoint: 0, unready: 0, unwanted: 0 };
-  readonly #settings: Omit<ChildSettings, "slot" | "life" | "clockOffsetMs">;
-  readonly #logFile: string;
+  readonly #settings: SharedSettings;
+  readonly #place: SlotPlace;
   readonly #answers = new Map<number, () => void>();
   #process: ChildProcess | undefined;
   #running: Promise<void> | undefined;
@@ -46,10 +57,10 @@ export class ProcessSlot {
   #isOver = false;
   #whenReady: (() => void)[] = [];
 
-  constructor(slot: Slot, settings: Omit<ChildSettings, "slot" | "life" | "clockOffsetMs">, logFile: string) {
+  constructor(slot: Slot, settings: SharedSettings, place: SlotPlace) {
     this.slot = slot;
     this.#settings = settings;
-    this.#logFile = logFile;
+    this.#place = place;
   }
 
   get isReady(): boolean {
@@ -121,16 +132,19 @@ export class ProcessSlot {
     if (this.#isWanted) this.deaths.wanted++;
     else if (armed && isKill) this.deaths.atCrashPoint++;
     else if (!wasReady) this.deaths.unready++;
-    else this.deaths.unwanted++;
+    else {
+      this.deaths.unwanted++;
+      this.lastWords.push(`${this.slot.name}: ${lastLineOf(this.#place.logFile)}`);
+    }
     this.#isWanted = false;
   }
 
   #spawn({ crashAt, clockOffsetMs = 0 }: LifeOptions): ChildProcess {
     const { name, role, args } = this.slot;
     const settings: ChildSettings = { ...this.#settings, slot: name, life: ++this.#life, clockOffsetMs };
-    const script = fileURLToPath(new URL(`./${role}.child.ts`, import.meta.url));
-    const logFile = openSync(this.#logFile, "a");
-    const child = spawn(process.execPath, ["--import", import.meta.resolve("tsx"), script, ...args], {
+    const script = fileURLToPath(this.#place.scriptOf(role));
+    const logFile = openSync(this.#place.logFile, "a");
+    const child = spawn(process.execPath, [script, ...args], {
       env: {
         ...process.env,
         [settingsVariable]: JSON.stringify(settings),
@@ -152,4 +166,8 @@ export class ProcessSlot {
     this.#isReady = true;
     for (const resolve of this.#whenReady.splice(0)) resolve();
   }
+}
+
+function lastLineOf(file: string): string {
+  return readFileSync(file, "utf8").trimEnd().split("\n").at(-1) ?? "";
 }

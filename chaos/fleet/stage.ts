@@ -5,6 +5,7 @@ import { create } from "@bufbuild/protobuf";
 import { FileSystemStorage, TickDataSchema } from "../../src/index.ts";
 import { NatsServer } from "../../src/testing/index.ts";
 import { TcpProxy } from "../../tests/helpers/tcp-proxy.ts";
+import { buildChildren } from "./build.ts";
 import { CrashablePostgres } from "./crashable-postgres.ts";
 import { outsideTicks } from "./outside-ticks.ts";
 import { names, type Part, type RunPlan, runPlans, slotsOf } from "./plan.ts";
@@ -53,6 +54,7 @@ export class Stage {
     await chmod(folder, 0o755); // an embedded server started by root runs as another user
     for (const name of ["accepted", "logs"]) await mkdir(join(folder, name));
     const storage = await StorageFolder.make(folder);
+    const scriptOf = await buildChildren(join(folder, "build"));
     const postgres = await CrashablePostgres.start(join(folder, "postgres"));
     const nats = options.topics === "nats" ? await NatsServer.start() : undefined;
     const runs = options.parts.includes("pipeline") ? runPlans(options.faultMs) : [];
@@ -68,10 +70,8 @@ export class Stage {
     for (const slot of slotsOf(options.parts, runs)) {
       const { proxy: network, url: databaseUrl } = await TcpProxy.start(() => postgres.url);
       const logFile = join(folder, "logs", `${slot.name}.log`);
-      members.set(slot.name, {
-        process: new ProcessSlot(slot, { ...shared, databaseUrl }, logFile),
-        network,
-      });
+      const process = new ProcessSlot(slot, { ...shared, databaseUrl }, { scriptOf, logFile });
+      members.set(slot.name, { process, network });
     }
     return new Stage({ folder, postgres, storage, nats, runs, members });
   }
@@ -109,6 +109,11 @@ export class Stage {
     for (const { process } of this.members.values())
       for (const kind of Object.keys(sum) as (keyof Deaths)[]) sum[kind] += process.deaths[kind];
     return sum;
+  }
+
+  /** The last words of processes that ended by themselves. */
+  lastWords(): string[] {
+    return [...this.members.values()].flatMap(({ process }) => process.lastWords);
   }
 
   /** Ends everything; the folder stays when it is to be kept. */

@@ -56,14 +56,19 @@ export class StorageFolder {
     }
   }
 
-  /** Makes damaged files whole again. */
+  /** Makes damaged files whole again, as far as there is room on the disk. */
   async repair(): Promise<void> {
     for (const key of await filesBelow(join(this.#folder, "originals"))) {
-      const temporary = join(this.#folder, "repaired");
-      await copyFile(join(this.#folder, "originals", key), temporary);
-      await cp(temporary, join(this.path, `${key}.repaired`));
-      await rename(join(this.path, `${key}.repaired`), join(this.path, key));
-      await rm(join(this.#folder, "originals", key));
+      const original = join(this.#folder, "originals", key);
+      const temporary = join(this.path, `${key}.repaired`);
+      try {
+        await copyFile(original, temporary);
+        await rename(temporary, join(this.path, key));
+        await rm(original);
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== "ENOSPC") throw error;
+        await rm(temporary, { force: true });
+      }
     }
   }
 

@@ -28,8 +28,8 @@ const faultyStorage = new FaultyStorage(storage, topic);
 
 answerRequests(async ({ what, random }) => {
   if (what === "redrive") return redriveAll();
-  if (what === "duplicate") return topic.repeat(random);
-  if (what === "hostile") return topic.sendHostile(runId);
+  if (what === "announcement-duplicated") return topic.repeat(random);
+  if (what === "announcement-hostile") return topic.sendHostile(runId);
   await faultyStorage.breakNext(what, random);
 });
 
