@@ -24,9 +24,11 @@ const crashPoints: Readonly<Partial<Record<Role, readonly string[]>>> = {
   indexer: ["indexer.after-write", "indexer.after-ack", "indexer.after-commit", "topics.before-ack"],
 };
 const passesMax = 6;
-const crashWithinMs = 7_000;
+const crashWithinMs = 10_000;
 /** Longer than every lease, claim and heartbeat of the fleet. */
 const pause = { lowMs: 2_200, highMs: 3_500 };
+/** About how long a process takes to be ready again. */
+const restartMs = 2_500;
 const skewMsMax = 3_600_000;
 
 /** What can happen to a process. */
@@ -37,7 +39,7 @@ export function processFaults(slots: readonly Slot[]): Fault[] {
     {
       name: "kill",
       targets: all,
-      lastsMs: 1_000,
+      lastsMs: restartMs,
       weight: 10,
       inject: async (stage, { target }) => {
         const { process } = stage.member(target);
@@ -49,7 +51,7 @@ export function processFaults(slots: readonly Slot[]): Fault[] {
     {
       name: "stop",
       targets: all,
-      lastsMs: 1_500,
+      lastsMs: restartMs,
       weight: 3,
       inject: async (stage, { target }) => {
         const { process } = stage.member(target);
@@ -92,7 +94,7 @@ export function processFaults(slots: readonly Slot[]): Fault[] {
     {
       name: "clock-skewed",
       targets: slotsWith(slots, "command-worker", "coordinator", "scheduler-worker"),
-      lastsMs: 1_500,
+      lastsMs: restartMs,
       weight: 2,
       inject: async (stage, { target, random }) => {
         const { process } = stage.member(target);

@@ -20,29 +20,30 @@ function* grid(start: number, end: number, samplingInterval: number): Generator<
   for (let tick = start; tick <= end; tick += samplingInterval) yield tick;
 }
 
-function coverFaults(
-  { runId, samplingInterval, lastTick, ledger, gaps }: RunFacts,
-  indexerClass: string,
-): Violation[] {
+function coverFaults(run: RunFacts, indexerClass: string): Violation[] {
+  const { runId, samplingInterval, lastTick, ledger } = run;
   const rows = ledger.filter((row) => row.indexerClass === indexerClass);
-  const inFile = new Set(
-    rows.flatMap(({ tickStart, tickEnd }) => [...grid(tickStart, tickEnd, samplingInterval)]),
-  );
+  const within = (start: number, end: number) => [...grid(start, Math.min(end, lastTick), samplingInterval)];
+  const inFile = new Set(rows.flatMap(({ tickStart, tickEnd }) => within(tickStart, tickEnd)));
+  const gaps = run.gaps.filter((gap) => gap.indexerClass === indexerClass);
   const inGap = new Set<number>();
   const faults: Violation[] = [];
-  for (const gap of gaps.filter((one) => one.indexerClass === indexerClass))
-    for (const tick of grid(gap.start, gap.end, samplingInterval)) {
-      if (inFile.has(tick))
-        faults.push(wrong(`${indexerClass}: tick ${tick} of ${runId} is in a file and in a gap`));
-      if (inGap.has(tick)) faults.push(wrong(`${indexerClass}: tick ${tick} of ${runId} is in two gaps`));
-      inGap.add(tick);
-    }
-  for (const tick of grid(0, lastTick, samplingInterval))
+  for (const tick of gaps.flatMap(({ start, end }) => within(start, end))) {
+    if (inFile.has(tick))
+      faults.push(wrong(`${indexerClass}: tick ${tick} of ${runId} is in a file and in a gap`));
+    if (inGap.has(tick)) faults.push(wrong(`${indexerClass}: tick ${tick} of ${runId} is in two gaps`));
+    inGap.add(tick);
+  }
+  for (const tick of within(0, lastTick))
     if (!inFile.has(tick) && !inGap.has(tick))
       faults.push(lost(`${indexerClass}: tick ${tick} of ${runId} is neither in a file nor in a gap`));
+  const beyond = gaps.filter(({ end }) => end > lastTick);
   const unfinished = rows.filter(({ status }) => status !== "completed" && status !== "failed");
   return [
     ...faults,
+    ...beyond.map(({ end }) =>
+      wrong(`${indexerClass}: ${runId} ends at tick ${lastTick} and misses ticks up to ${end}`),
+    ),
     ...unfinished.map(({ filename }) => lost(`${indexerClass}: ${filename} of ${runId} was never finished`)),
   ];
 }
