@@ -27,8 +27,8 @@ export interface ChaosResult {
   readonly violations: readonly Violation[];
 }
 
-/** Of many violations of one kind, the first are enough to look into. */
-const violationsShown = 50;
+/** Of many violations of one invariant, the first are enough to look into. */
+const shownPerInvariant = 10;
 
 /** What a verdict is made of. */
 export type Verdict = Omit<ChaosResult, "lost" | "doubled" | "invariants">;
@@ -44,7 +44,9 @@ export function resultOf(verdict: Verdict): ChaosResult {
     lost: count("lost"),
     doubled: count("doubled"),
     invariants: { passed: all.length - failed.length, failed },
-    violations: violations.slice(0, violationsShown),
+    violations: all.flatMap((invariant) =>
+      violations.filter((one) => one.invariant === invariant).slice(0, shownPerInvariant),
+    ),
   };
 }
 

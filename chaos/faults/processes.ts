@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Role, Slot } from "../fleet/plan.ts";
-import { pick } from "../random.ts";
-import { between, type Fault, holdsWithin, slotsWith } from "./fault.ts";
+import { between, type Fault, type FaultOutcome, holdsWithin, slotsWith } from "./fault.ts";
 
 /** Places in the product where a process can be made to end itself, by the role that passes them. */
 const crashPoints: Readonly<Partial<Record<Role, readonly string[]>>> = {
@@ -24,6 +23,7 @@ const crashPoints: Readonly<Partial<Record<Role, readonly string[]>>> = {
   indexer: ["indexer.after-write", "indexer.after-ack", "indexer.after-commit", "topics.before-ack"],
 };
 const passesMax = 6;
+const crashWeight = 10;
 const crashWithinMs = 10_000;
 /** Longer than every lease, claim and heartbeat of the fleet. */
 const pause = { lowMs: 2_200, highMs: 3_500 };
@@ -34,8 +34,8 @@ const skewMsMax = 3_600_000;
 /** What can happen to a process. */
 export function processFaults(slots: readonly Slot[]): Fault[] {
   const all = slots.map(({ name }) => name);
-  const roleOf = new Map(slots.map(({ name, role }) => [name, role]));
   return [
+    ...crashFaults(slots),
     {
       name: "kill",
       targets: all,
@@ -75,23 +75,6 @@ export function processFaults(slots: readonly Slot[]): Fault[] {
       },
     },
     {
-      name: "crash-point",
-      targets: all.filter((name) => crashPoints[roleOf.get(name) as Role]),
-      lastsMs: crashWithinMs + 1_000,
-      weight: 8,
-      inject: async (stage, { target, random }) => {
-        const { process } = stage.member(target);
-        if (!process.isReady) return "missed";
-        const point = pick(crashPoints[process.slot.role] ?? [], random);
-        const passes = 1 + Math.floor(((random * 1_000) % 1) * passesMax);
-        const before = process.deaths.atCrashPoint;
-        process.end("SIGTERM", { crashAt: `${point}:${passes}` });
-        return (await holdsWithin(crashWithinMs, () => process.deaths.atCrashPoint > before))
-          ? "done"
-          : "missed";
-      },
-    },
-    {
       name: "clock-skewed",
       targets: slotsWith(slots, "command-worker", "coordinator", "scheduler-worker"),
       lastsMs: restartMs,
@@ -104,4 +87,25 @@ export function processFaults(slots: readonly Slot[]): Fault[] {
       },
     },
   ];
+}
+
+/** A process ends itself at one of its crash points; it is restarted for that, for only a new life can be armed. */
+function crashFaults(slots: readonly Slot[]): Fault[] {
+  const points = Object.entries(crashPoints) as [Role, readonly string[]][];
+  return points.flatMap(([role, names]) =>
+    names.map((point) => ({
+      name: `crash:${point}`,
+      targets: slotsWith(slots, role),
+      lastsMs: crashWithinMs,
+      weight: crashWeight / points.length / names.length,
+      inject: async (stage, { target, random }): Promise<FaultOutcome> => {
+        const { process } = stage.member(target);
+        if (!process.isReady) return "missed";
+        const before = process.deaths.atCrashPoint;
+        process.end("SIGTERM", { crashAt: `${point}:${1 + Math.floor(random * passesMax)}` });
+        const hasCrashed = await holdsWithin(crashWithinMs, () => process.deaths.atCrashPoint > before);
+        return hasCrashed ? "done" : "missed";
+      },
+    })),
+  );
 }

@@ -6,7 +6,7 @@ import { isQuiet, openLog, settings } from "./child-kit.ts";
 import type { FaultyTopic } from "./faulty-topic.ts";
 
 /** How long a write takes while faults strike: what keeps the run from being over at once. */
-const slowWriteMs = 450;
+const slowWriteMs = 900;
 
 type WriteBatch = BatchStorage["writeBatch"];
 

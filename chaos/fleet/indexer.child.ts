@@ -4,6 +4,7 @@
  */
 
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import {
   BatchIndexer,
   BatchInfoSchema,
@@ -25,6 +26,8 @@ const tallyman = await openTallyman();
 const { database } = tallyman;
 const topics = await openTopics(tallyman);
 const storage = new FileSystemStorage({ rootDirectory: join(settings.folder, "storage") });
+/** A flush takes a while, so that faults meet it in the middle. */
+const slowFlushMs = 40;
 const doer = `${settings.slot}.${settings.life}`;
 
 class KeylessIndexer extends BatchIndexer {
@@ -33,6 +36,7 @@ class KeylessIndexer extends BatchIndexer {
   }
 
   protected override async flushTicks(ticks: readonly TickData[], { tx }: FlushContext) {
+    await sleep(Math.random() * slowFlushMs);
     await tx.query("INSERT INTO chaos.seen (run_id, doer, tick) SELECT $1, $2, unnest($3::bigint[])", [
       runId,
       doer,
@@ -43,11 +47,11 @@ class KeylessIndexer extends BatchIndexer {
 
 const options = {
   runId,
-  insertBatchSize: 8,
-  flushTimeoutMs: 100,
+  insertBatchSize: 12,
+  flushTimeoutMs: 400,
   pollIntervalMs: 300,
   metadataPollIntervalMs: 200,
-  sweepIntervalMs: 1_000,
+  sweepIntervalMs: 500,
   stalledAfterMs: 2_000,
   gapWarningTimeoutMs: 2_000,
   maxRetries: 2,
@@ -63,11 +67,11 @@ async function resourcesOf(group: string) {
     topic: await topics.reader(BatchInfoSchema, {
       topic: names.batchTopic,
       group,
-      claimTimeoutMs: 2_000,
+      claimTimeoutMs: 1_500,
       pollIntervalMs: 300,
       deadLetterTopic,
     }),
-    coordinator: createBatchCoordinator(database, { leaseMs: 1_500 }),
+    coordinator: createBatchCoordinator(database, { leaseMs: 1_000 }),
     deadLetters: await DeadLetterQueue.open(topics, { topic: deadLetterTopic }),
   };
 }
@@ -75,7 +79,7 @@ async function resourcesOf(group: string) {
 const metadataTopic = await topics.reader(MetadataInfoSchema, {
   topic: names.metadataTopic,
   group: "metadata-indexer",
-  claimTimeoutMs: 2_000,
+  claimTimeoutMs: 1_500,
 });
 await serve([
   new MetadataIndexer(

@@ -42,14 +42,14 @@ async function redriveAll(): Promise<void> {
     await redriveFiles(tallyman.database, topics, { runId, indexerClass, topic: names.batchTopic, group });
 }
 
-const [queue, metadataQueue] = [new TickQueue({ recordsMax: 60 }), new MetadataQueue()];
+const [queue, metadataQueue] = [new TickQueue({ recordsMax: 120 }), new MetadataQueue()];
 const retries = { maxRetries: 5, retryBackoffMs: 100, retryBackoffMaxMs: 1_000 };
 const persistence = [1, 2].map(
   (number) =>
     new PersistenceService(
       `persistence-${number}`,
       { queue, storage: faultyStorage, topic },
-      { ...retries, maxBatchSize: 20, batchTimeoutMs: 300 },
+      { ...retries, maxBatchSize: 40, batchTimeoutMs: 600 },
     ),
 );
 const metadataTopic = await topics.writer(MetadataInfoSchema, { topic: names.metadataTopic });
