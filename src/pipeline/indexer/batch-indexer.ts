@@ -157,15 +157,13 @@ export abstract class BatchIndexer<Desc extends DescMessage = typeof TickDataSch
 
   protected override async indexRun(runId: string, signal: AbortSignal): Promise<void> {
     this.#intake ??= await this.#begin(runId, signal);
-    const chunk = await this.#take(this.#intake, signal);
-    if (chunk) this.#buffer.add(chunk);
+    this.#accept(await this.#take(this.#intake, signal));
     while (this.#buffer.shouldFlush()) await this.#flushNext(runId, signal);
   }
 
   /** Final flush; whole files are acknowledged, partial ones given back at once with their position. */
   protected override async onStop(): Promise<void> {
-    const prefetched = await this.#prefetched?.catch(() => undefined);
-    if (prefetched) this.#buffer.add(prefetched);
+    this.#accept(await this.#prefetched?.catch(() => undefined));
     await this.#finalFlush();
     await this.#renewal?.stop();
     await this.#reader.close();
@@ -236,6 +234,11 @@ export abstract class BatchIndexer<Desc extends DescMessage = typeof TickDataSch
       await this.#unreadable(error);
       return undefined;
     });
+  }
+
+  /** Into the buffer, unless the file was lost while the chunk was read ahead: nobody could flush it any more. */
+  #accept(chunk: FileChunk<MessageShape<Desc>> | undefined): void {
+    if (chunk && this.#admission.files.get(chunk.file.filename) === chunk.file) this.#buffer.add(chunk);
   }
 
   #prefetch(signal: AbortSignal): void {
@@ -329,8 +332,9 @@ export abstract class BatchIndexer<Desc extends DescMessage = typeof TickDataSch
     if (!file) return;
     this.#counts.lost.increment();
     this.log.debug("Claim lost", { filename });
-    await this.#forget(filename);
+    // First of all: while the reader leaves the file, chunks of it may come that were read ahead.
     this.#admission.files.delete(filename);
+    await this.#forget(filename);
     await this.#components.coordinator?.releaseClaims([filename]).catch(() => undefined);
     await this.#admission.handBack(file.message, 0).catch(() => undefined);
   }
