@@ -26,7 +26,7 @@ export type Task =
 export const usage = `npm run chaos -- [options]
   --minutes N          how long faults strike (default 1)
   --seed S             the same seed strikes the same targets in the same order (default: the time)
-  --fault a,b          only these faults; 'list' names them
+  --fault a,b          only these faults
   --parts a,b          only these: ${parts.join(", ")}
   --topics T           postgres (default) or nats
   --every MS           time between two faults on average (default 1300)
@@ -36,44 +36,44 @@ export const usage = `npm run chaos -- [options]
   --mutants [n|a,b]    plant bugs, one after the other: each must turn the run red
   --report FILE…       write docs/reliability.md from result files`;
 
+/** Every option is a text, or a switch; what it means is found out below. */
+const argumentTypes = {
+  minutes: { type: "string", default: "1" },
+  seed: { type: "string", default: String(Date.now() % 1_000_000) },
+  fault: { type: "string", default: "" },
+  parts: { type: "string", default: parts.join(",") },
+  topics: { type: "string", default: "postgres" },
+  every: { type: "string", default: "1300" },
+  settle: { type: "string", default: "90" },
+  result: { type: "string" },
+  json: { type: "boolean", default: false },
+  mutants: { type: "boolean", default: false },
+  report: { type: "boolean", default: false },
+} as const;
+
 /** @throws Error that says what is wrong with the arguments */
 export function parseTask(args: readonly string[]): Task {
   const { values, positionals } = parseArgs({
     args: [...args],
     allowPositionals: true,
-    options: {
-      minutes: { type: "string", default: "1" },
-      seed: { type: "string", default: String(Date.now() % 1_000_000) },
-      fault: { type: "string", default: "" },
-      parts: { type: "string", default: parts.join(",") },
-      topics: { type: "string", default: "postgres" },
-      every: { type: "string", default: "1300" },
-      settle: { type: "string", default: "90" },
-      result: { type: "string" },
-      json: { type: "boolean", default: false },
-      mutants: { type: "boolean", default: false },
-      report: { type: "boolean", default: false },
-    },
+    options: argumentTypes,
   });
   if (values.report) return { kind: "report", resultFiles: positionals };
   if (values.mutants) return { kind: "mutants", which: positionals[0] };
   if (positionals.length > 0) throw new Error(`What is '${positionals[0]}'?`);
-  if (values.topics !== "postgres" && values.topics !== "nats")
-    throw new Error("--topics is postgres or nats.");
-  return {
-    kind: "run",
-    resultFile: values.result,
-    options: {
-      minutes: positive("minutes", values.minutes),
-      seed: positive("seed", values.seed),
-      faults: words(values.fault),
-      parts: words(values.parts).map(partNamed),
-      topics: values.topics,
-      everyMs: positive("every", values.every),
-      settleMs: positive("settle", values.settle) * 1_000,
-      json: values.json,
-    },
+  const { topics } = values;
+  if (topics !== "postgres" && topics !== "nats") throw new Error("--topics is postgres or nats.");
+  const options: ChaosOptions = {
+    minutes: positive("minutes", values.minutes),
+    seed: positive("seed", values.seed),
+    faults: words(values.fault),
+    parts: words(values.parts).map(partNamed),
+    topics,
+    everyMs: positive("every", values.every),
+    settleMs: positive("settle", values.settle) * 1_000,
+    json: values.json,
   };
+  return { kind: "run", resultFile: values.result, options };
 }
 
 function words(text: string): string[] {

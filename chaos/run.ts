@@ -1,6 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import type { Fault } from "./faults/fault.ts";
 import { faultsFor } from "./faults/table.ts";
 import { names } from "./fleet/plan.ts";
 import { Stage } from "./fleet/stage.ts";
@@ -28,44 +29,47 @@ export async function runChaos(
   options: ChaosOptions,
   tell: (line: string) => void,
 ): Promise<{ readonly result: ChaosResult; readonly folder: string }> {
-  const faultMs = options.minutes * minuteMs;
-  const faults = faultsFor(options.parts, options.topics).filter(
-    ({ name }) => options.faults.length === 0 || options.faults.includes(name),
-  );
-  const schedule = scheduleOf({ seed: options.seed, lengthMs: faultMs, everyMs: options.everyMs, faults });
-  const stage = await Stage.build({ ...options, faultMs });
-  let result: ChaosResult | undefined;
+  const stage = await Stage.build({ ...options, faultMs: options.minutes * minuteMs });
+  let keep = true;
   try {
-    await writeFile(join(stage.folder, "schedule.json"), JSON.stringify({ options, schedule }, null, 2));
-    const about = caseOf(stage, options);
-    await withReader(stage.postgres.url, installObservers);
-    await stage.start();
-    tell(`${stage.members.size} processes are ready, ${schedule.length} faults follow`);
-    const watch = new Watch(() => stage.postgres.url, about);
-    watch.start();
-    const counts = await strikeAll(stage, faults, schedule, tell);
-    const { facts, unsettled: open } = await comeToRest(stage, about, options.settleMs, tell);
-    const seen = await watch.stop();
-    const { byKind } = counts;
-    result = resultOf({
-      ...counts,
-      faults: Object.values(byKind).reduce((sum, count) => sum + count, 0),
-      seed: options.seed,
-      minutes: options.minutes,
-      topics: options.topics,
-      parts: options.parts,
-      unsettled: open,
-      judged: { samples: seen.samples, ...amountsOf(facts) },
-      deaths: stage.deaths(),
-      lastWords: stage.lastWords(),
-      violations: [...seen.violations, ...judge(facts)],
-    });
+    const result = await breakAndJudge(stage, options, tell);
+    await writeFile(join(stage.folder, "result.json"), JSON.stringify(result, null, 2));
+    keep = !isGreen(result);
     return { result, folder: stage.folder };
   } finally {
-    const keep = result === undefined || !isGreen(result);
-    if (result) await writeFile(join(stage.folder, "result.json"), JSON.stringify(result, null, 2));
     await stage.close({ keep });
   }
+}
+
+async function breakAndJudge(
+  stage: Stage,
+  options: ChaosOptions,
+  tell: (line: string) => void,
+): Promise<ChaosResult> {
+  const { parts, topics, seed, minutes, everyMs, settleMs } = options;
+  const isWanted = ({ name }: Fault) => options.faults.length === 0 || options.faults.includes(name);
+  const faults = faultsFor(parts, topics).filter(isWanted);
+  const schedule = scheduleOf({ seed, lengthMs: minutes * minuteMs, everyMs, faults });
+  await writeFile(join(stage.folder, "schedule.json"), JSON.stringify({ options, schedule }, null, 2));
+  const about = caseOf(stage, options);
+  await withReader(stage.postgres.url, installObservers);
+  await stage.start();
+  tell(`${stage.members.size} processes are ready, ${schedule.length} faults follow`);
+  const watch = new Watch(() => stage.postgres.url, about);
+  watch.start();
+  const counts = await strikeAll(stage, faults, schedule, tell);
+  const { facts, unsettled: open } = await comeToRest(stage, about, settleMs, tell);
+  const seen = await watch.stop();
+  return resultOf({
+    ...counts,
+    ...{ seed, minutes, topics, parts },
+    faults: Object.values(counts.byKind).reduce((sum, count) => sum + count, 0),
+    unsettled: open,
+    judged: { samples: seen.samples, ...amountsOf(facts) },
+    deaths: stage.deaths(),
+    lastWords: stage.lastWords(),
+    violations: [...seen.violations, ...judge(facts)],
+  });
 }
 
 function caseOf({ folder, runs }: Stage, { parts }: ChaosOptions): Case {

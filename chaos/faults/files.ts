@@ -1,9 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Slot } from "../fleet/plan.ts";
+import { nextFileMs, type Slot } from "../fleet/plan.ts";
 import { type Fault, type FaultOutcome, slotsWith } from "./fault.ts";
 
-/** A producer writes its next file within this time, unless it is restarted. */
-const nextFileMs = 4_000;
 /** Longer than a gap is searched before it is given up. */
 const lateMs = 3_500;
 const repairMs = 3_000;

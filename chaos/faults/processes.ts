@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Role, Slot } from "../fleet/plan.ts";
+import type { ProcessSlot } from "../fleet/process-slot.ts";
 import { between, type Fault, type FaultOutcome, holdsWithin, slotsWith } from "./fault.ts";
 
 /** Places in the product where a process can be made to end itself, by the role that passes them. */
@@ -34,59 +35,62 @@ const skewMsMax = 3_600_000;
 /** What can happen to a process. */
 export function processFaults(slots: readonly Slot[]): Fault[] {
   const all = slots.map(({ name }) => name);
+  const consumers = slotsWith(slots, "command-worker", "coordinator", "scheduler-worker", "indexer");
+  const withClock = slotsWith(slots, "command-worker", "coordinator", "scheduler-worker");
   return [
     ...crashFaults(slots),
-    {
-      name: "kill",
-      targets: all,
-      lastsMs: restartMs,
-      weight: 10,
-      inject: async (stage, { target }) => {
-        const { process } = stage.member(target);
-        if (!process.isReady) return "missed";
-        process.end("SIGKILL");
-        return "done";
-      },
-    },
-    {
-      name: "stop",
-      targets: all,
-      lastsMs: restartMs,
-      weight: 3,
-      inject: async (stage, { target }) => {
-        const { process } = stage.member(target);
-        if (!process.isReady) return "missed";
-        process.end("SIGTERM");
-        return "done";
-      },
-    },
-    {
-      name: "pause",
-      targets: slotsWith(slots, "command-worker", "coordinator", "scheduler-worker", "indexer"),
-      lastsMs: pause.highMs + 500,
-      weight: 8,
-      inject: async (stage, { target, random }) => {
-        const { process } = stage.member(target);
-        if (!process.isReady) return "missed";
-        process.signal("SIGSTOP");
-        await sleep(between(pause.lowMs, pause.highMs, random));
-        process.signal("SIGCONT");
-        return "done";
-      },
-    },
-    {
+    endFault({ name: "kill", targets: all, weight: 10, end: (process) => process.end("SIGKILL") }),
+    endFault({ name: "stop", targets: all, weight: 3, end: (process) => process.end("SIGTERM") }),
+    endFault({
       name: "clock-skewed",
-      targets: slotsWith(slots, "command-worker", "coordinator", "scheduler-worker"),
-      lastsMs: restartMs,
+      targets: withClock,
       weight: 2,
-      inject: async (stage, { target, random }) => {
-        const { process } = stage.member(target);
-        if (!process.isReady) return "missed";
-        process.end("SIGKILL", { clockOffsetMs: Math.round(between(-skewMsMax, skewMsMax, random)) });
-        return "done";
-      },
-    },
+      end: (process, random) =>
+        process.end("SIGKILL", { clockOffsetMs: Math.round(between(-skewMsMax, skewMsMax, random)) }),
+    }),
+    pauseFault(consumers),
   ];
+}
+
+interface End {
+  readonly name: string;
+  readonly targets: readonly string[];
+  readonly weight: number;
+  end(process: ProcessSlot, random: number): void;
+}
+
+/** A process ends; the next one takes its place. */
+function endFault({ name, targets, weight, end }: End): Fault {
+  return {
+    name,
+    targets,
+    lastsMs: restartMs,
+    weight,
+    inject: async (stage, { target, random }) => {
+      const { process } = stage.member(target);
+      if (!process.isReady) return "missed";
+      end(process, random);
+      return "done";
+    },
+  };
+}
+
+/** A process stands still until others have taken it for dead, and then goes on as if nothing had happened. */
+function pauseFault(targets: readonly string[]): Fault {
+  return {
+    name: "pause",
+    targets,
+    lastsMs: pause.highMs + 500,
+    weight: 8,
+    inject: async (stage, { target, random }) => {
+      const { process } = stage.member(target);
+      if (!process.isReady) return "missed";
+      process.signal("SIGSTOP");
+      await sleep(between(pause.lowMs, pause.highMs, random));
+      process.signal("SIGCONT");
+      return "done";
+    },
+  };
 }
 
 /** A process ends itself at one of its crash points; it is restarted for that, for only a new life can be armed. */

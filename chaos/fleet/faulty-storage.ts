@@ -4,6 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { BatchFile, BatchStorage } from "../../src/index.ts";
 import { isQuiet, openLog, settings } from "./child-kit.ts";
 import type { FaultyTopic } from "./faulty-topic.ts";
+import { nextFileMs } from "./plan.ts";
 
 /** How long a write takes while faults strike: what keeps the run from being over at once. */
 const slowWriteMs = 900;
@@ -15,6 +16,8 @@ interface Breakage {
   readonly how: string;
   readonly random: number;
   readonly done: () => void;
+  /** On the monotonic clock: nobody waits for it any longer. */
+  readonly untilMs: number;
 }
 
 /**
@@ -37,14 +40,21 @@ export class FaultyStorage {
     const file: BatchFile = await this.#storage.writeBatch(...args);
     const { key, tickStart, tickEnd, bytes, crc } = file;
     this.#log.write({ file: key, tickStart, tickEnd, bytes, crc });
-    const breakage = this.#pending.shift();
+    const breakage = this.#nextBreakage();
     if (breakage) await this.#break(key, breakage);
     return file;
   }) as WriteBatch;
 
   /** Breaks the next file that is written; resolves when it is done. */
   breakNext(how: string, random: number): Promise<void> {
-    return new Promise((done) => this.#pending.push({ how, random, done }));
+    const untilMs = performance.now() + nextFileMs;
+    return new Promise((done) => this.#pending.push({ how, random, done, untilMs }));
+  }
+
+  #nextBreakage(): Breakage | undefined {
+    const nowMs = performance.now();
+    while (this.#pending[0] && this.#pending[0].untilMs < nowMs) this.#pending.shift();
+    return this.#pending.shift();
   }
 
   async #break(key: string, { how, random, done }: Breakage): Promise<void> {

@@ -41,6 +41,9 @@ export const names = {
   keyedIndexer: "EnvironmentIndexer",
 } as const;
 
+/** A producer writes its next file within this time, unless it is restarted. */
+export const nextFileMs = 4_000;
+
 const numbered = (role: Role, count: number, argsOf: (number: number) => readonly string[] = () => []) =>
   Array.from({ length: count }, (_, index) => ({
     name: `${role}-${index + 1}`,
@@ -57,8 +60,8 @@ export function runPlans(faultMs: number): RunPlan[] {
   ];
 }
 
-/** Sampled ticks that each run has per second of faults: less than its producer writes. */
-const ticksPerSecond = 60;
+/** Sampled ticks that each run has per second of faults: about as many as its producer writes. */
+const ticksPerSecond = 80;
 
 /** The processes that the parts need. Jobs are fired as commands, so the scheduler needs command workers. */
 export function slotsOf(wanted: readonly Part[], runs: readonly RunPlan[]): Slot[] {

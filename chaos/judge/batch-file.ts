@@ -13,6 +13,7 @@ export type FileVerdict =
   | { readonly isWhole: false; readonly reason: string };
 
 const magic = Buffer.from("\x89TLY\r\n\x1a\n", "latin1");
+const endMagic = Buffer.from("\x89END", "latin1");
 const headerFixedBytes = 29;
 const blockHeaderBytes = 17;
 const trailerBytes = 41;
@@ -45,7 +46,8 @@ function examine(bytes: Buffer): FileVerdict {
     at = end;
   }
   const crc = crc32(bytes.subarray(0, at + 29));
-  if (bytes[at] !== trailerMarker || bytes.length !== at + trailerBytes) return broken("trailer");
+  const isEnd = bytes.length === at + trailerBytes && bytes.subarray(-endMagic.length).equals(endMagic);
+  if (bytes[at] !== trailerMarker || !isEnd) return broken("trailer");
   if (bytes.readUInt32LE(at + 29) !== crc || Number(bytes.readBigUInt64LE(at + 1)) !== records)
     return broken("sums");
   if (bytes.readUInt32LE(at + 33) !== crc32(bytes.subarray(at, at + 33))) return broken("trailer's checksum");

@@ -39,27 +39,17 @@ export async function loadFacts(client: pg.Client, about: Case): Promise<Facts> 
 }
 
 async function loadCommands(client: pg.Client): Promise<CommandFacts> {
-  const byRow = async (text: string) =>
-    new Map([...(await countsOf(client, text))].map(([key, count]) => [Number(key), count]));
   const byCommand = (table: string) =>
     countsOf(client, `SELECT command_id AS key, count(*) FROM ${table} GROUP BY command_id`);
   return {
+    ...(await loadPlaces(client)),
+    ...(await loadAudit(client)),
     commands: await rowsOf(
       client,
       `SELECT id, domain, command_id AS "commandId", command_type AS type, status, batch_id AS "batchId",
               data #>> '{fire,jobKey}' AS "jobKey", data #>> '{fire,fireTime}' AS "fireTime"
        FROM tallyman.command_bus_command`,
     ),
-    queued: await byRow(
-      "SELECT r::text AS key, count(*) FROM tallyman.command_bus_queue, unnest(command_rows) r GROUP BY r",
-    ),
-    leased: await byRow(
-      `SELECT h.id::text AS key, count(*) FROM tallyman.command_bus_lease l, unnest(l.command_rows, l.deliveries) AS h (id, delivery)
-       JOIN tallyman.command_bus_command c USING (id, delivery) GROUP BY h.id`,
-    ),
-    effects: await byCommand("chaos.effect"),
-    attempts: await byCommand("chaos.attempt"),
-    replies: await byCommand("tallyman.command_bus_reply"),
     batches: await rowsOf(
       client,
       `SELECT batch_id AS "batchId", status, total_count AS total, completed_count AS completed, failed_count AS failed,
@@ -67,6 +57,30 @@ async function loadCommands(client: pg.Client): Promise<CommandFacts> {
               completion ->> 'command_id' AS "completionId"
        FROM tallyman.command_bus_batch`,
     ),
+    effects: await byCommand("chaos.effect"),
+    attempts: await byCommand("chaos.attempt"),
+    replies: await byCommand("tallyman.command_bus_reply"),
+  };
+}
+
+/** Where unfinished commands are. */
+async function loadPlaces(client: pg.Client): Promise<Pick<CommandFacts, "queued" | "leased">> {
+  const byRow = async (text: string) =>
+    new Map([...(await countsOf(client, text))].map(([key, count]) => [Number(key), count]));
+  return {
+    queued: await byRow(
+      "SELECT r::text AS key, count(*) FROM tallyman.command_bus_queue, unnest(command_rows) r GROUP BY r",
+    ),
+    leased: await byRow(
+      `SELECT h.id::text AS key, count(*)
+       FROM tallyman.command_bus_lease l, unnest(l.command_rows, l.deliveries) AS h (id, delivery)
+       JOIN tallyman.command_bus_command c USING (id, delivery) GROUP BY h.id`,
+    ),
+  };
+}
+
+async function loadAudit(client: pg.Client): Promise<Pick<CommandFacts, "completions" | "operated">> {
+  return {
     completions: await countsOf(
       client,
       `SELECT batch_id AS key, count(*) FROM tallyman.command_bus_audit_group
