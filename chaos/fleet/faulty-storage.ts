@@ -1,4 +1,4 @@
-import { copyFile, mkdir, open, readFile, rename, rm, truncate } from "node:fs/promises";
+import { copyFile, mkdir, open, readFile, rm, truncate } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { BatchFile, BatchStorage } from "../../src/index.ts";
@@ -107,7 +107,8 @@ const breakers: Readonly<Record<string, (victim: Victim) => Promise<void>>> = {
   /** It is neither announced nor there, until the harness brings it back. */
   "file-late": async ({ key, path, silence }) => {
     silence();
-    await rename(path, await keptIn("hidden", key));
+    await copyFile(path, await keptIn("hidden", key));
+    await rm(path);
   },
   /** It is there, and nobody says so. */
   "announcement-lost": async ({ silence }) => silence(),

@@ -49,26 +49,28 @@ export class StorageFolder {
   /** Brings back the files that were taken away, but for those that were written again. */
   async restoreHidden(): Promise<void> {
     for (const key of await filesBelow(join(this.#folder, "hidden"))) {
-      const path = join(this.path, key);
-      const from = join(this.#folder, "hidden", key);
-      if (await exists(path)) await rm(from);
-      else await rename(from, path);
+      const hidden = join(this.#folder, "hidden", key);
+      if (await exists(join(this.path, key))) await rm(hidden);
+      else await this.#putBack(hidden, key);
     }
   }
 
-  /** Makes damaged files whole again, as far as there is room on the disk. */
+  /** Makes damaged files whole again. */
   async repair(): Promise<void> {
-    for (const key of await filesBelow(join(this.#folder, "originals"))) {
-      const original = join(this.#folder, "originals", key);
-      const temporary = join(this.path, `${key}.repaired`);
-      try {
-        await copyFile(original, temporary);
-        await rename(temporary, join(this.path, key));
-        await rm(original);
-      } catch (error) {
-        if ((error as NodeJS.ErrnoException).code !== "ENOSPC") throw error;
-        await rm(temporary, { force: true });
-      }
+    for (const key of await filesBelow(join(this.#folder, "originals")))
+      await this.#putBack(join(this.#folder, "originals", key), key);
+  }
+
+  /** As a whole or not at all; a full disk leaves it for the next time. */
+  async #putBack(copy: string, key: string): Promise<void> {
+    const temporary = join(this.path, `${key}.put-back`);
+    try {
+      await copyFile(copy, temporary);
+      await rename(temporary, join(this.path, key));
+      await rm(copy);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "ENOSPC") throw error;
+      await rm(temporary, { force: true });
     }
   }
 
