@@ -25,7 +25,7 @@
  * replaced. A full disk (STORAGE_FULL) or a failing one (STORAGE_UNAVAILABLE) leaves nothing visible.
  * What a crash leaves behind, a later writer sweeps.
  */
-export { type BatchFile, type BatchFileName, parseBatchKey } from "./batch-file.ts";
+export { type BatchFile, type BatchFileName, batchNameOf, parseBatchKey } from "./batch-file.ts";
 export { type BatchMessage, BatchReader, type RecordDecoder } from "./batch-reader.ts";
 export {
   type BatchFilePage,

@@ -71,7 +71,8 @@ export class Admission {
     await coordinator.registerFiles(candidates);
     const { granted, refused } = await coordinator.tryClaimMany(candidates);
     const byName = new Map(candidates.map((candidate) => [candidate.filename, candidate]));
-    for (const { filename, status } of refused) await this.#refuse(byName.get(filename)?.message, status);
+    for (const { filename, status } of refused)
+      await this.#refuse(byName.get(filename)?.message, status).catch(leaveForLater);
     return granted.flatMap((claim) => {
       const candidate = byName.get(claim.filename);
       return candidate ? [this.#enter({ ...candidate, ...claim, message: candidate.message })] : [];
@@ -104,6 +105,11 @@ export class Admission {
       await this.handBack(message, heldElsewhereDelayMs);
     else file.message = message;
   }
+}
+
+/** A message that could not be settled comes again; the files that were granted must not suffer for it. */
+function leaveForLater(error: unknown): void {
+  log.debug("A refused message was not settled, it will be delivered again", { reason: String(error) });
 }
 
 /** What stands in for a claim when there is no ledger. */

@@ -3,7 +3,7 @@ import { type BatchInfo, TickDataSchema } from "../../contracts/index.ts";
 import { runSchemaName } from "../../database/index.ts";
 import { TallymanError, toTallymanError } from "../../errors/index.ts";
 import { Counter } from "../../monitoring/index.ts";
-import { backoffMs, type GivenOptions, type Logger, logger, sleep } from "../../runtime/index.ts";
+import { type GivenOptions, type Logger, logger } from "../../runtime/index.ts";
 import type { TopicMessage, TopicReader } from "../../topics/index.ts";
 import { type FileStep, type Flush, TickBufferingComponent } from "../components/tick-buffering-component.ts";
 import { Admission } from "./admission.ts";
@@ -25,7 +25,6 @@ import { Recovery } from "./recovery.ts";
 import { Renewal } from "./renewal.ts";
 import { type IndexerGroup, registerIndexerGroup } from "./sql/indexer-groups.ts";
 
-const outageBackoff = { initialMs: 100, maxMs: 5_000, factor: 2, jitter: 0.5 };
 /** A chunk of a file is decoded at once; this bounds what is in memory beside the buffer. */
 const chunkBytesMax = 4 * 1024 * 1024;
 
@@ -74,7 +73,6 @@ export abstract class BatchIndexer<Desc extends DescMessage = typeof TickDataSch
   #intake: FileIntake<Desc> | undefined;
   #renewal: Renewal | undefined;
   #prefetched: Promise<FileChunk<MessageShape<Desc>> | undefined> | undefined;
-  #outages = 0;
 
   /**
    * @param schema type of the files' records; TickData unless you index your own
@@ -159,15 +157,13 @@ export abstract class BatchIndexer<Desc extends DescMessage = typeof TickDataSch
 
   protected override async indexRun(runId: string, signal: AbortSignal): Promise<void> {
     this.#intake ??= await this.#begin(runId, signal);
-    const chunk = await this.#take(this.#intake, signal);
-    if (chunk) this.#buffer.add(chunk);
+    this.#accept(await this.#take(this.#intake, signal));
     while (this.#buffer.shouldFlush()) await this.#flushNext(runId, signal);
   }
 
   /** Final flush; whole files are acknowledged, partial ones given back at once with their position. */
   protected override async onStop(): Promise<void> {
-    const prefetched = await this.#prefetched?.catch(() => undefined);
-    if (prefetched) this.#buffer.add(prefetched);
+    this.#accept(await this.#prefetched?.catch(() => undefined));
     await this.#finalFlush();
     await this.#renewal?.stop();
     await this.#reader.close();
@@ -233,16 +229,16 @@ export abstract class BatchIndexer<Desc extends DescMessage = typeof TickDataSch
   ): Promise<FileChunk<MessageShape<Desc>> | undefined> {
     const taking = this.#prefetched ?? intake.next(this.#pollTimeoutMs(), signal);
     this.#prefetched = undefined;
-    try {
-      const chunk = await taking;
-      this.#outages = 0;
-      return chunk;
-    } catch (error) {
-      if (error instanceof FileReadError) await this.#unreadable(error, signal);
-      else if (isOutage(error)) await this.#waitOut(error, signal);
-      else throw error;
+    return taking.catch(async (error: unknown) => {
+      if (!(error instanceof FileReadError)) throw error;
+      await this.#unreadable(error);
       return undefined;
-    }
+    });
+  }
+
+  /** Into the buffer, unless the file was lost while the chunk was read ahead: nobody could flush it any more. */
+  #accept(chunk: FileChunk<MessageShape<Desc>> | undefined): void {
+    if (chunk && this.#admission.files.get(chunk.file.filename) === chunk.file) this.#buffer.add(chunk);
   }
 
   #prefetch(signal: AbortSignal): void {
@@ -263,7 +259,7 @@ export abstract class BatchIndexer<Desc extends DescMessage = typeof TickDataSch
     for (;;) {
       const outcome = await this.#flusher.flush(runId, flush);
       if (outcome.kind !== "outage") return this.#settle(runId, flush, outcome);
-      await this.#waitOut(outcome.error, signal);
+      await this.waitOut(outcome.error, signal);
     }
   }
 
@@ -275,7 +271,6 @@ export abstract class BatchIndexer<Desc extends DescMessage = typeof TickDataSch
 
   async #committed(flush: Flush<MessageShape<Desc>>): Promise<void> {
     const settled = this.#topic?.capabilities.transactionalAck ? messagesOf(flush.steps) : [];
-    this.#outages = 0;
     this.#buffer.remove(flush);
     this.#counts.ticks.increment(flush.ticks.length);
     for (const step of flush.steps) if (step.completes) await this.#completed(step, settled);
@@ -312,10 +307,11 @@ export abstract class BatchIndexer<Desc extends DescMessage = typeof TickDataSch
     }
   }
 
-  async #unreadable(error: FileReadError, signal: AbortSignal): Promise<void> {
-    if (!isOutage(error.cause)) return this.#fail(error.file, error.cause);
-    await this.#lose(error.file.filename);
-    await this.#waitOut(error.cause, signal);
+  /** @throws the outage that kept the file from being read: it is not the file's fault */
+  async #unreadable({ file, cause }: FileReadError): Promise<void> {
+    if (!isOutage(cause)) return this.#fail(file, cause);
+    await this.#lose(file.filename);
+    throw cause;
   }
 
   async #fail(file: IndexedFile, error: unknown): Promise<void> {
@@ -336,8 +332,9 @@ export abstract class BatchIndexer<Desc extends DescMessage = typeof TickDataSch
     if (!file) return;
     this.#counts.lost.increment();
     this.log.debug("Claim lost", { filename });
-    await this.#forget(filename);
+    // First of all: while the reader leaves the file, chunks of it may come that were read ahead.
     this.#admission.files.delete(filename);
+    await this.#forget(filename);
     await this.#components.coordinator?.releaseClaims([filename]).catch(() => undefined);
     await this.#admission.handBack(file.message, 0).catch(() => undefined);
   }
@@ -345,13 +342,6 @@ export abstract class BatchIndexer<Desc extends DescMessage = typeof TickDataSch
   async #forget(filename: string): Promise<void> {
     this.#buffer.drop(filename);
     await this.#reader.drop(filename);
-  }
-
-  async #waitOut(error: unknown, signal: AbortSignal): Promise<void> {
-    this.#outages++;
-    const reason = toTallymanError(error).message;
-    if (this.#outages === 1) this.log.warn(`Waiting for database, topic and storage: ${reason}`);
-    await sleep(backoffMs(this.#outages, outageBackoff), signal);
   }
 
   async #writeTicks(ticks: readonly MessageShape<Desc>[], context: FlushContext): Promise<void> {

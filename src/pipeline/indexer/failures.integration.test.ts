@@ -83,24 +83,33 @@ describe("a file that can't be indexed", () => {
 
   it("is no file at all by its announcement, which goes to the dead letters alone", async () => {
     await using t = await setup();
-    t.logs.expectLog({
-      logger: "pipeline.intake",
-      level: "warn",
-      message: "Moved to the dead letters: message * of batch-topic: '*' is no batch file of ticks*",
-    });
+    for (const reason of ["'*' is no batch file of run run-1, ticks *", "* can't be a storage key: *"])
+      t.logs.expectLog({
+        logger: "pipeline.intake",
+        level: "warn",
+        message: `Moved to the dead letters: message * of batch-topic: ${reason}`,
+      });
     const { deadLetters, ...pipeline } = await openWithLetters(t);
     const file = await pipeline.write(0, 10);
     await pipeline.announce({ ...file, key: "", tickStart: 0, tickEnd: 0 });
     await pipeline.announce({ ...file, tickEnd: 99 });
+    const elsewhere = file.key.replace("0_", "7_");
+    const ticks = { tickStart: 7, tickEnd: 9 };
+    await pipeline.announce({ ...file, key: elsewhere.replace(`${runId}/`, `${runId}/../`), ...ticks });
+    await pipeline.announce({ ...file, key: elsewhere.replace(`${runId}/`, "run-2/"), ...ticks });
     await pipeline.announce(file);
     const indexer = await started(
       t,
       new DeadLettering("recorder", { ...(await pipeline.resources("recorder")), deadLetters }, quick),
     );
     await until("the good one is done", () => indexer.getMetrics().batches_processed === 1);
-    await until("the others are given up", async () => (await deadLetters.count()) === 2);
+    await until("the others are given up", async () => (await deadLetters.count()) === 4);
     expect(indexer.state).toBe("RUNNING");
     expect(await ledger(t, "DeadLettering")).toEqual({ 0: "completed 10" });
+    const { rows: known } = await t.database
+      .forRun("sim_run_1")
+      .query("SELECT tick_start, tick_end FROM sim.batch_files");
+    expect(known).toEqual([{ tick_start: 0, tick_end: 9 }]);
   });
 
   it("is told apart from the files that it was flushed with", async () => {

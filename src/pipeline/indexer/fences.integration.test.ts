@@ -75,6 +75,29 @@ describe("an indexer that lost its claim", () => {
     expect(await seenTicks(t)).toEqual(range(0, 20));
   });
 
+  it("drops what it had read ahead, and goes on with the others", async () => {
+    await using t = await setup();
+    const { pipeline, resources } = await open(t);
+    for (const start of [0, 10, 20]) await pipeline.send(start, 10);
+    const slow = new Recorder("slow", await resources(300), { ...quick, insertBatchSize: 10 });
+    slow.hold = deferred();
+    await started(t, slow);
+    await until("it is inside a flush, and has read ahead", async () => {
+      const { batches_read: filesRead } = pipeline.storage.getMetrics();
+      return slow.isHeld && filesRead === 2;
+    });
+    // Another instance has taken the file over that was read ahead.
+    await t.database
+      .forRun("sim_run_1")
+      .query(
+        "UPDATE sim.coordinator_batches SET claim_version = 2, lease_until = 'infinity' WHERE tick_start = 10",
+      );
+    await until("it has learnt that", () => slow.getMetrics().claims_lost === 1);
+    slow.hold.resolve();
+    await until("the others are done", () => slow.getMetrics().batches_processed === 2);
+    expect(await seenTicks(t)).toEqual([...range(0, 10), ...range(20, 10)]);
+  });
+
   it("loses a connection that stalls far beyond its lease", async () => {
     await using t = await setup();
     t.logs.expectLog({

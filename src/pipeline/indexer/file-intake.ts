@@ -2,7 +2,7 @@ import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
 import type { BatchInfo } from "../../contracts/index.ts";
 import { isTallymanError, TallymanError } from "../../errors/index.ts";
 import { logger, systemClock } from "../../runtime/index.ts";
-import { parseBatchKey } from "../../storage/index.ts";
+import { batchNameOf } from "../../storage/index.ts";
 import type { TopicMessage, TopicReader } from "../../topics/index.ts";
 import type { Admission } from "./admission.ts";
 import type { FileReader } from "./file-reader.ts";
@@ -116,17 +116,23 @@ export class FileIntake<Desc extends DescMessage> {
   }
 }
 
-/** @throws TallymanError TOPIC_PAYLOAD_INVALID; BATCH_INVALID for a key that is none, or of other ticks */
+/**
+ * What a message announces. What it says is not believed: a key that leads elsewhere, or to another run, would
+ * put ticks that nobody wrote among those that are expected.
+ *
+ * @throws TallymanError TOPIC_PAYLOAD_INVALID; STORAGE_KEY_INVALID; BATCH_INVALID for a file of another run or
+ * of other ticks
+ */
 function announcedFile(message: TopicMessage<BatchInfo>): FileCandidate {
   const { storageKey, tickStart, tickEnd, bytes, crc } = message.payload;
-  const name = parseBatchKey(storageKey);
-  if (name?.tickStart !== Number(tickStart) || name.tickEnd !== Number(tickEnd)) {
+  const name = batchNameOf(storageKey);
+  const isSame =
+    name.runId === message.runId && name.tickStart === Number(tickStart) && name.tickEnd === Number(tickEnd);
+  if (!isSame) {
     throw new TallymanError(
       "BATCH_INVALID",
-      `'${storageKey}' is no batch file of ticks ${tickStart} to ${tickEnd}.`,
-      {
-        details: { storageKey },
-      },
+      `'${storageKey}' is no batch file of run ${message.runId}, ticks ${tickStart} to ${tickEnd}.`,
+      { details: { storageKey } },
     );
   }
   const size = { ...(bytes > 0n && { bytes: Number(bytes) }), ...(crc > 0 && { crc }) };

@@ -1,9 +1,13 @@
 import type { Database } from "../../database/index.ts";
 import { ensureRunSchema } from "../../database/index.ts";
+import { toTallymanError } from "../../errors/index.ts";
 import { MonitoredService } from "../../monitoring/index.ts";
-import { logger } from "../../runtime/index.ts";
+import { backoffMs, logger, sleep } from "../../runtime/index.ts";
 import type { BatchStorage } from "../../storage/index.ts";
+import { isOutage } from "./outage.ts";
 import { discoverRun, type RunDiscoveryOptions } from "./run-discovery.ts";
+
+const outageBackoff = { initialMs: 100, maxMs: 5_000, factor: 2, jitter: 0.5 };
 
 /** What every indexer works with. */
 export interface IndexerResources {
@@ -20,7 +24,8 @@ export interface RunScoped {
 
 /**
  * The core of every indexer: finds its run, prepares the run's schema, tells all resources, then works
- * turn by turn. It knows nothing of batches; see {@link BatchIndexer} for that.
+ * turn by turn. A turn that meets a database, topic or storage that is down is made again, later each time.
+ * It knows nothing of batches; see {@link BatchIndexer} for that.
  *
  * @example
  * ```ts
@@ -40,6 +45,7 @@ export abstract class Indexer extends MonitoredService {
   #runId: string | undefined;
   #createdAt = new Date();
   #isPrepared = false;
+  #outages = 0;
 
   constructor(name: string, { storage, database }: IndexerResources, discovery: RunDiscoveryOptions) {
     super(name);
@@ -67,9 +73,23 @@ export abstract class Indexer extends MonitoredService {
   }
 
   protected override async runOnce(signal: AbortSignal): Promise<void> {
-    this.#runId ??= await this.#discoverRunId(signal);
-    if (!this.#isPrepared) await this.#prepare(this.#runId);
-    await this.indexRun(this.#runId, signal);
+    try {
+      this.#runId ??= await this.#discoverRunId(signal);
+      if (!this.#isPrepared) await this.#prepare(this.#runId);
+      await this.indexRun(this.#runId, signal);
+      this.#outages = 0;
+    } catch (error) {
+      if (!isOutage(error)) throw error;
+      await this.waitOut(error, signal);
+    }
+  }
+
+  /** Waits for what is down, longer each time until a turn succeeds; warns at the first. */
+  protected async waitOut(error: unknown, signal: AbortSignal): Promise<void> {
+    this.#outages++;
+    const reason = toTallymanError(error).message;
+    if (this.#outages === 1) logger(this.name).warn(`Waiting for database, topic and storage: ${reason}`);
+    await sleep(backoffMs(this.#outages, outageBackoff), signal);
   }
 
   async #discoverRunId(signal: AbortSignal): Promise<string> {

@@ -1,5 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
+import { TcpProxy } from "../../../tests/helpers/tcp-proxy.ts";
 import { until } from "../../../tests/kit/pipeline.ts";
 import { MetadataInfoSchema, SimulationMetadataSchema } from "../../contracts/index.ts";
 import { MetadataReader } from "../../coordination/index.ts";
@@ -10,7 +11,11 @@ import { MetadataIndexer } from "../index.ts";
 
 const runId = "run-1";
 
-async function open(t: TestContext, options: Partial<ConstructorParameters<typeof MetadataIndexer>[2]> = {}) {
+async function open(
+  t: TestContext,
+  options: Partial<ConstructorParameters<typeof MetadataIndexer>[2]> = {},
+  database = t.database,
+) {
   const storage = t.use(new FileSystemStorage({ rootDirectory: await t.temporaryFolder() }));
   const topics = t.use(new PostgresTopics(t.database));
   const writer = await topics.writer(MetadataInfoSchema, { topic: "metadata-topic", runId });
@@ -30,7 +35,7 @@ async function open(t: TestContext, options: Partial<ConstructorParameters<typeo
     );
   const announce = () =>
     writer.send(create(MetadataInfoSchema, { simulationRunId: runId, storageKey: metadataKey(runId) }));
-  const resources = { storage, database: t.database, topic };
+  const resources = { storage, database, topic };
   const indexer = t.use(
     new MetadataIndexer("metadata-indexer", resources, {
       pollIntervalMs: 10,
@@ -55,6 +60,22 @@ describe("MetadataIndexer", () => {
     const [group] = await topics.listGroups("metadata-topic");
     expect(group?.messages).toBe(0);
     expect(indexer.runId).toBe(runId);
+  });
+
+  it("waits for a database that is away, and goes on when it is back", async () => {
+    await using t = await setup();
+    const { proxy, url } = await TcpProxy.start(t.url);
+    t.use(proxy);
+    t.logs.expectLog({ logger: "metadata-indexer", level: "warn", message: "Waiting for database*" });
+    const { indexer, write, announce, reader } = await open(t, {}, await t.connect({ url, listenUrl: null }));
+    proxy.goDown();
+    await indexer.start();
+    await write();
+    await announce();
+    await until("it has met the outage", () => t.logs.records.some(({ level }) => level === "warn"));
+    proxy.comeUp();
+    await until("it is indexed", () => reader.hasMetadata(runId));
+    expect(indexer.state).toBe("RUNNING");
   });
 
   it("finds metadata whose announcement got lost", async () => {

@@ -1,0 +1,88 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { TcpProxy } from "../../tests/helpers/tcp-proxy.ts";
+import type { Role, Slot } from "../fleet/plan.ts";
+import { pick } from "../random.ts";
+import { between, type Fault } from "./fault.ts";
+
+/** Longer than every lease, claim and heartbeat of the fleet. */
+const outage = { lowMs: 1_800, highMs: 3_200 };
+const cutWithinMs = 3_000;
+
+/** Statements that commit, by the role that sends them. */
+const statements: Readonly<Record<Role, readonly string[]>> = {
+  "command-worker": ["COMMIT", "command_bus_settle", "command_bus_claim"],
+  "command-producer": ["COMMIT", "command_bus_enqueue"],
+  coordinator: ["scheduler_leader_lease"],
+  "scheduler-worker": ["scheduler_fire_jobs"],
+  "tick-producer": ["topic_message"],
+  indexer: ["COMMIT", "COMMIT", "coordinator_batches"],
+};
+
+/** What can happen between a process and the database. */
+export function networkFaults(slots: readonly Slot[]): Fault[] {
+  const targets = slots.map(({ name }) => name);
+  return [
+    cutAtCommit(targets),
+    outageOf(targets, {
+      name: "network-down",
+      weight: 3,
+      begin: (network) => network.goDown(),
+      end: (network) => network.comeUp(),
+    }),
+    outageOf(targets, {
+      name: "requests-late",
+      weight: 4,
+      begin: (network) => network.hold("requests"),
+      end: (network) => network.release(),
+    }),
+    outageOf(targets, {
+      name: "answers-lost",
+      weight: 4,
+      begin: (network) => network.hold("answers"),
+      end: (network) => {
+        network.cutAll();
+        network.release();
+      },
+    }),
+  ];
+}
+
+/** The server gets the statement, and the process never hears what became of it. */
+function cutAtCommit(targets: readonly string[]): Fault {
+  return {
+    name: "cut-at-commit",
+    targets,
+    lastsMs: cutWithinMs,
+    weight: 8,
+    inject: async (stage, { target, random }) => {
+      const { network, process } = stage.member(target);
+      const cut = network.cutAfter(pick(statements[process.slot.role], random)).then(() => true);
+      const wasCut = await Promise.race([cut, sleep(cutWithinMs, false)]);
+      network.spare();
+      return wasCut ? "done" : "missed";
+    },
+  };
+}
+
+interface Outage {
+  readonly name: string;
+  readonly weight: number;
+  begin(network: TcpProxy): void;
+  end(network: TcpProxy): void;
+}
+
+function outageOf(targets: readonly string[], { name, weight, begin, end }: Outage): Fault {
+  return {
+    name,
+    targets,
+    lastsMs: outage.highMs,
+    weight,
+    inject: async (stage, { target, random }) => {
+      const { network } = stage.member(target);
+      begin(network);
+      await sleep(between(outage.lowMs, outage.highMs, random));
+      end(network);
+      return "done";
+    },
+  };
+}

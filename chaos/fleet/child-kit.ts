@@ -1,0 +1,108 @@
+/**
+ * What the processes of the fleet have in common: who they are, where the database is, what they wrote down,
+ * and how they are asked to do something.
+ */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { setTimeout as sleepOnTimer } from "node:timers/promises";
+import {
+  type Clock,
+  configureLogging,
+  NatsTopics,
+  type Service,
+  Tallyman,
+  type Topics,
+} from "../../src/index.ts";
+import { randomFrom } from "../random.ts";
+import { type ChildSettings, settingsVariable } from "./child-settings.ts";
+import { JsonlLog } from "./jsonl-log.ts";
+import { names, type RunPlan } from "./plan.ts";
+
+export const settings = JSON.parse(process.env[settingsVariable] ?? "{}") as ChildSettings;
+
+const poolMax = 6;
+
+/** This process's own numbers: those of its slot and life. */
+export const random = randomFrom(settings.seed * 1_000 + settings.life * 31 + hashOf(settings.slot));
+
+/** Where this process writes down what was accepted; a file per life, so that a torn line stays the last. */
+export function openLog(): JsonlLog {
+  return new JsonlLog(join(settings.folder, "accepted", `${settings.slot}.${settings.life}.jsonl`));
+}
+
+/** True when no new input should be made. */
+export function isQuiet(): boolean {
+  return existsSync(join(settings.folder, names.quietFile));
+}
+
+/** A clock whose wall time is off, as machines' are; durations are right. */
+export const clock: Clock = {
+  now: () => Date.now() + settings.clockOffsetMs,
+  monotonicMs: () => performance.now(),
+  sleep: (ms, signal) => sleepOnTimer(Math.min(ms, 2 ** 31 - 1), undefined, { signal }),
+};
+
+/** Opens Tallyman through this slot's own network; its connections bear the process's name. */
+export function openTallyman(): Promise<Tallyman> {
+  configureLogging({ level: "warn", format: "pretty" });
+  return Tallyman.connect({
+    database: {
+      url: settings.databaseUrl,
+      poolMax,
+      applicationName: `${settings.slot}.${settings.life}`,
+      acquireTimeoutMs: 5_000,
+    },
+    migrate: false,
+  });
+}
+
+/** The topics of this run: in the database, or on NATS. */
+export async function openTopics(tallyman: Tallyman): Promise<Topics> {
+  return settings.natsUrl ? NatsTopics.connect({ servers: settings.natsUrl }) : tallyman.topics;
+}
+
+/** The run of ticks that this process works on. */
+export function runPlanOf(argument: string | undefined): RunPlan {
+  const plan = settings.runs[Number(argument)];
+  if (!plan) throw new RangeError(`There is no run ${argument}.`);
+  return plan;
+}
+
+/** Starts services, says so, and stops them on SIGTERM. One that ends in ERROR ends the process. */
+export async function serve(services: readonly Service[]): Promise<void> {
+  for (const service of services)
+    service.onStateChange((state) => {
+      if (state !== "ERROR") return;
+      process.stderr.write(`${service.name} ended in ERROR: ${String(service.failure)}\n`);
+      process.exit(1);
+    });
+  process.once("SIGTERM", async () => {
+    await Promise.all(services.map((service) => service.stop()));
+    process.exit(0);
+  });
+  for (const service of services) await service.start();
+  process.stdout.write("ready\n");
+}
+
+/** One thing that the harness asks a child to do. */
+export interface Request {
+  readonly number: number;
+  readonly what: string;
+  readonly random: number;
+}
+
+/** Does what the harness asks for on standard input, and says when it is done. */
+export function answerRequests(act: (request: Request) => Promise<void>): void {
+  createInterface(process.stdin).on("line", (line) => {
+    const request = JSON.parse(line) as Request;
+    act(request).then(
+      () => void process.stdout.write(`did ${request.number}\n`),
+      (error: unknown) => void process.stderr.write(`request failed: ${String(error)}\n`),
+    );
+  });
+}
+
+function hashOf(text: string): number {
+  return [...text].reduce((sum, letter) => (Math.imul(sum, 31) + letter.charCodeAt(0)) >>> 0, 7);
+}

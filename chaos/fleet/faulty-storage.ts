@@ -1,0 +1,121 @@
+import { copyFile, mkdir, open, readFile, rm, truncate } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { BatchFile, BatchStorage } from "../../src/index.ts";
+import { isQuiet, openLog, settings } from "./child-kit.ts";
+import type { FaultyTopic } from "./faulty-topic.ts";
+import { nextFileMs } from "./plan.ts";
+
+/** How long a write takes while faults strike: what keeps the run from being over at once. */
+const slowWriteMs = 900;
+
+type WriteBatch = BatchStorage["writeBatch"];
+
+/** Waits for the next file to be written, and breaks it before anybody hears of it. */
+interface Breakage {
+  readonly how: string;
+  readonly random: number;
+  readonly done: () => void;
+  /** On the monotonic clock: nobody waits for it any longer. */
+  readonly untilMs: number;
+}
+
+/**
+ * The product's storage on a slow disk that damages files after they were written whole. Every file is in the
+ * log before it can be announced; every damage is there before it is done, and again after it.
+ */
+export class FaultyStorage {
+  readonly #storage: BatchStorage;
+  readonly #topic: FaultyTopic;
+  readonly #log = openLog();
+  readonly #pending: Breakage[] = [];
+
+  constructor(storage: BatchStorage, topic: FaultyTopic) {
+    this.#storage = storage;
+    this.#topic = topic;
+  }
+
+  readonly writeBatch = (async (...args: Parameters<WriteBatch>) => {
+    if (!isQuiet()) await sleep(slowWriteMs);
+    const file: BatchFile = await this.#storage.writeBatch(...args);
+    const { key, tickStart, tickEnd, bytes, crc } = file;
+    this.#log.write({ file: key, tickStart, tickEnd, bytes, crc });
+    const breakage = this.#nextBreakage();
+    if (breakage) await this.#break(key, breakage);
+    return file;
+  }) as WriteBatch;
+
+  /** Breaks the next file that is written; resolves when it is done. */
+  breakNext(how: string, random: number): Promise<void> {
+    const untilMs = performance.now() + nextFileMs;
+    return new Promise((done) => this.#pending.push({ how, random, done, untilMs }));
+  }
+
+  #nextBreakage(): Breakage | undefined {
+    const nowMs = performance.now();
+    while (this.#pending[0] && this.#pending[0].untilMs < nowMs) this.#pending.shift();
+    return this.#pending.shift();
+  }
+
+  async #break(key: string, { how, random, done }: Breakage): Promise<void> {
+    const path = join(settings.folder, "storage", key);
+    const log = () => this.#log.write({ broken: key, how, at: Date.now() });
+    log();
+    await breakers[how]?.({ key, path, random, silence: () => this.#topic.silenced.add(key) });
+    log();
+    done();
+  }
+}
+
+interface Victim {
+  readonly key: string;
+  readonly path: string;
+  readonly random: number;
+  silence(): void;
+}
+
+/** Where a copy of a file is kept from which the harness can repair or restore it. */
+async function keptIn(folder: "originals" | "hidden", key: string): Promise<string> {
+  const path = join(settings.folder, folder, key);
+  await mkdir(dirname(path), { recursive: true });
+  return path;
+}
+
+/** What can happen to a file. */
+const breakers: Readonly<Record<string, (victim: Victim) => Promise<void>>> = {
+  /** One bit is another. */
+  "file-flipped": async ({ key, path, random }) => {
+    await copyFile(path, await keptIn("originals", key));
+    const bytes = await readFile(path);
+    const at = Math.floor(random * bytes.length);
+    await overwrite(path, Buffer.of((bytes[at] ?? 0) ^ 4), at);
+  },
+  /** Its end is missing. */
+  "file-truncated": async ({ key, path, random }) => {
+    await copyFile(path, await keptIn("originals", key));
+    await truncate(path, Math.floor(random * (await readFile(path)).length));
+  },
+  /** Its end is there, as zeros: the size was on the disk before the data. */
+  "file-torn": async ({ key, path, random }) => {
+    await copyFile(path, await keptIn("originals", key));
+    const { length } = await readFile(path);
+    const from = Math.floor(random * (length - 1));
+    await overwrite(path, Buffer.alloc(length - from), from);
+  },
+  /** It is announced, and not there. */
+  "file-missing": async ({ path }) => rm(path),
+  /** It is neither announced nor there, until the harness brings it back. */
+  "file-late": async ({ key, path, silence }) => {
+    silence();
+    await copyFile(path, await keptIn("hidden", key));
+    await rm(path);
+  },
+  /** It is there, and nobody says so. */
+  "announcement-lost": async ({ silence }) => silence(),
+};
+
+async function overwrite(path: string, bytes: Buffer, position: number): Promise<void> {
+  await using file = await open(path, "r+");
+  await file.write(bytes, 0, bytes.length, position);
+  await file.sync();
+}

@@ -1,0 +1,34 @@
+import { type CommandBus, isTallymanError } from "../../src/index.ts";
+import { pick } from "../random.ts";
+import { openLog, random, settings } from "./child-kit.ts";
+import { names } from "./plan.ts";
+
+const commandsMax = 10;
+
+/** Acts on the troubleshooting queue, each time under another name, so that the audit shows each action. */
+export class Operator {
+  readonly #bus: CommandBus;
+  readonly #log = openLog();
+  #actions = 0;
+
+  constructor(bus: CommandBus) {
+    this.#bus = bus;
+  }
+
+  /** One action on a few commands; what can't be told is left alone. */
+  async act(): Promise<void> {
+    const troubled = await this.#bus.tsq
+      .list({ domain: names.workDomain, limit: commandsMax })
+      .catch(() => []);
+    if (troubled.length === 0) return;
+    const operator = `operator ${settings.slot}.${settings.life}.${++this.#actions}`;
+    const commandIds = troubled.map(({ commandId }) => commandId);
+    const action = pick(["retry", "complete", "cancel"] as const, random());
+    this.#log.write({ operator, action, commands: commandIds });
+    const outcome = await this.#bus.tsq[action]({ domain: names.workDomain, commandIds }, { operator }).then(
+      () => "done",
+      (error: unknown) => (isTallymanError(error, "INVALID_OPERATION") ? "refused" : "unknown"),
+    );
+    this.#log.write({ operator, outcome });
+  }
+}

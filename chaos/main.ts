@@ -1,0 +1,39 @@
+/** Breaks Tallyman on purpose and judges what is left; see `--help`. */
+import { writeFile } from "node:fs/promises";
+import { configureLogging } from "../src/index.ts";
+import { faultsFor } from "./faults/table.ts";
+import { runMutants } from "./mutants/run-mutants.ts";
+import { type ChaosOptions, parseTask, type Task, usage } from "./options.ts";
+import { writeReport } from "./report.ts";
+import { isGreen, summaryOf } from "./result.ts";
+import { runChaos } from "./run.ts";
+
+const tell = (line: string) => void process.stderr.write(`${line}\n`);
+
+async function runOnce(options: ChaosOptions, resultFile: string | undefined): Promise<boolean> {
+  const { result, folder } = await runChaos(options, tell);
+  if (resultFile) await writeFile(resultFile, `${JSON.stringify(result, null, 2)}\n`);
+  console.log(options.json ? JSON.stringify(result, null, 2) : summaryOf(result));
+  if (!isGreen(result))
+    tell(`database, logs and schedule are in ${folder}; replay with --seed ${options.seed}`);
+  return isGreen(result);
+}
+
+async function perform(task: Task): Promise<boolean> {
+  if (task.kind === "report") return writeReport(task.resultFiles).then(() => true);
+  if (task.kind === "mutants") return runMutants(task.which, tell);
+  const known = faultsFor(task.options.parts, task.options.topics).map(({ name }) => name);
+  const unknown = task.options.faults.find((name) => !known.includes(name));
+  if (unknown !== undefined)
+    throw new Error(`There is no fault '${unknown}' here; there are ${known.join(", ")}.`);
+  return runOnce(task.options, task.resultFile);
+}
+
+if (process.argv.includes("--help")) {
+  console.log(usage);
+} else {
+  // The harness restarts the database all the time: that it was lost is no news.
+  configureLogging({ level: "error" });
+  const isWell = await perform(parseTask(process.argv.slice(2)));
+  process.exit(isWell ? 0 : 1);
+}

@@ -1,0 +1,136 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Fault } from "./faults/fault.ts";
+import { faultsFor } from "./faults/table.ts";
+import { names } from "./fleet/plan.ts";
+import { Stage } from "./fleet/stage.ts";
+import type { Facts } from "./judge/facts.ts";
+import { judge } from "./judge/judge.ts";
+import { type Case, loadFacts } from "./judge/load-facts.ts";
+import { installObservers } from "./judge/observers.ts";
+import { withReader } from "./judge/reader.ts";
+import { unsettled } from "./judge/settled.ts";
+import { Watch } from "./judge/watch.ts";
+import type { ChaosOptions } from "./options.ts";
+import { type ChaosResult, isGreen, resultOf } from "./result.ts";
+import { scheduleOf } from "./schedule.ts";
+import { strikeAll } from "./strikes.ts";
+
+const minuteMs = 60_000;
+const lookMs = 1_000;
+const redriveMs = 20_000;
+
+/**
+ * One chaos run: starts the fleet, lets faults strike, lets everything come to rest, and judges. On failure the
+ * folder with database, logs and schedule stays.
+ */
+export async function runChaos(
+  options: ChaosOptions,
+  tell: (line: string) => void,
+): Promise<{ readonly result: ChaosResult; readonly folder: string }> {
+  const stage = await Stage.build({ ...options, faultMs: options.minutes * minuteMs });
+  let keep = true;
+  try {
+    const result = await breakAndJudge(stage, options, tell);
+    await writeFile(join(stage.folder, "result.json"), JSON.stringify(result, null, 2));
+    keep = !isGreen(result);
+    return { result, folder: stage.folder };
+  } finally {
+    await stage.close({ keep });
+  }
+}
+
+async function breakAndJudge(
+  stage: Stage,
+  options: ChaosOptions,
+  tell: (line: string) => void,
+): Promise<ChaosResult> {
+  const { parts, topics, seed, minutes, everyMs, settleMs } = options;
+  const isWanted = ({ name }: Fault) => options.faults.length === 0 || options.faults.includes(name);
+  const faults = faultsFor(parts, topics).filter(isWanted);
+  const schedule = scheduleOf({ seed, lengthMs: minutes * minuteMs, everyMs, faults });
+  await writeFile(join(stage.folder, "schedule.json"), JSON.stringify({ options, schedule }, null, 2));
+  const about = caseOf(stage, options);
+  await withReader(stage.postgres.url, installObservers);
+  await stage.start();
+  tell(`${stage.members.size} processes are ready, ${schedule.length} faults follow`);
+  const watch = new Watch(() => stage.postgres.url, about);
+  watch.start();
+  const counts = await strikeAll(stage, faults, schedule, tell);
+  const { facts, unsettled: open } = await comeToRest(stage, about, settleMs, tell);
+  const seen = await watch.stop();
+  return resultOf({
+    ...counts,
+    ...{ seed, minutes, topics, parts },
+    faults: Object.values(counts.byKind).reduce((sum, count) => sum + count, 0),
+    unsettled: open,
+    judged: { samples: seen.samples, ...amountsOf(facts) },
+    deaths: stage.deaths(),
+    lastWords: stage.lastWords(),
+    violations: [...seen.violations, ...judge(facts)],
+  });
+}
+
+function caseOf({ folder, runs }: Stage, { parts }: ChaosOptions): Case {
+  const { keylessIndexer: keylessClass, keyedIndexer: keyedClass } = names;
+  return {
+    folder,
+    hasCommands: parts.includes("commands"),
+    hasScheduler: parts.includes("scheduler"),
+    runs: runs.map(({ runId, samplingInterval, lastTick }) => ({
+      runId,
+      samplingInterval,
+      lastTick,
+      keylessClass,
+      keyedClass,
+    })),
+  };
+}
+
+/** No more input, everything well again; then what failed meanwhile is tried again, as an operator would. */
+async function comeToRest(stage: Stage, about: Case, settleMs: number, tell: (line: string) => void) {
+  await stage.calm();
+  const first = await untilSettled(stage, about, settleMs);
+  tell(`at rest after the faults${first.unsettled.length > 0 ? `, but: ${first.unsettled.join("; ")}` : ""}`);
+  const producers = [...stage.members.values()].filter(
+    ({ process }) => process.slot.role === "tick-producer",
+  );
+  if (producers.length === 0) return first;
+  const redriven = await Promise.all(producers.map(({ process }) => process.ask("redrive", 0, redriveMs)));
+  const last = await untilSettled(stage, about, settleMs);
+  return redriven.includes(false)
+    ? { ...last, unsettled: [...last.unsettled, "failed files were not tried again"] }
+    : last;
+}
+
+/** Looks until nothing goes on any more, up to a time. */
+async function untilSettled(
+  stage: Stage,
+  about: Case,
+  settleMs: number,
+): Promise<{ facts: Facts; unsettled: string[] }> {
+  const deadline = performance.now() + settleMs;
+  for (;;) {
+    await sleep(lookMs);
+    const facts = await withReader(stage.postgres.url, (client) => loadFacts(client, about)).catch(
+      () => undefined,
+    );
+    const open = facts ? unsettled(facts) : ["the database is away"];
+    if (facts && (open.length === 0 || performance.now() > deadline)) return { facts, unsettled: open };
+  }
+}
+
+function amountsOf({ commands, scheduler, runs, evidence }: Facts): Record<string, number> {
+  const sum = (numbers: readonly number[]) => numbers.reduce((total, number) => total + number, 0);
+  return {
+    commands: commands?.commands.length ?? 0,
+    batches: commands?.batches.length ?? 0,
+    operatorActions: evidence.actions.length,
+    fires: sum(scheduler?.jobs.map(({ fires }) => fires.length) ?? []),
+    terms: new Set(scheduler?.leaseLog.map(({ epoch }) => epoch)).size,
+    segmentChanges: scheduler?.segmentLog.length ?? 0,
+    files: sum(runs.map(({ files }) => files.length)),
+    ticks: sum(runs.map(({ seen }) => seen.size)),
+  };
+}

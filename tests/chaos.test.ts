@@ -1,0 +1,118 @@
+import { execFileSync } from "node:child_process";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { faultsFor } from "../chaos/faults/table.ts";
+import { parts } from "../chaos/fleet/plan.ts";
+import { mutants } from "../chaos/mutants/mutants.ts";
+import { parseTask } from "../chaos/options.ts";
+import { isGreen, summaryOf } from "../chaos/result.ts";
+import { runChaos } from "../chaos/run.ts";
+import { scheduleOf } from "../chaos/schedule.ts";
+import { configureLogging } from "../src/index.ts";
+import { currentLogging } from "../src/runtime/index.ts";
+
+const faults = faultsFor(parts, "nats");
+const options = { seed: 7, lengthMs: 600_000, everyMs: 1_000, faults };
+
+describe("a schedule of faults", () => {
+  it("follows from its seed, and from nothing else", () => {
+    expect(scheduleOf(options)).toEqual(scheduleOf(options));
+    expect(scheduleOf({ ...options, seed: 8 })).not.toEqual(scheduleOf(options));
+  });
+
+  it("has faults of every kind, each on one of its targets, in the order of time", () => {
+    const strikes = scheduleOf(options);
+    expect(new Set(strikes.map(({ fault }) => fault))).toEqual(new Set(faults.map(({ name }) => name)));
+    for (const { fault, target } of strikes)
+      expect(faults.find(({ name }) => name === fault)?.targets).toContain(target);
+    expect(strikes.map(({ atMs }) => atMs)).toEqual(
+      strikes.map(({ atMs }) => atMs).toSorted((a, b) => a - b),
+    );
+  });
+
+  it("spares a target that suffers already", () => {
+    const lastsMs = new Map(faults.map((fault) => [fault.name, fault.lastsMs]));
+    const freeAtMs = new Map<string, number>();
+    for (const { fault, target, atMs } of scheduleOf(options)) {
+      // Times are rounded to milliseconds.
+      expect(atMs + 1).toBeGreaterThanOrEqual(freeAtMs.get(target) ?? 0);
+      freeAtMs.set(target, atMs + (lastsMs.get(fault) ?? 0));
+    }
+  });
+});
+
+describe("the command line", () => {
+  it("says what is wrong with it", () => {
+    expect(() => parseTask(["--minutes", "none"])).toThrow("--minutes must be a number above 0, not 'none'.");
+    expect(() => parseTask(["--parts", "engine"])).toThrow("There is no part 'engine'");
+    expect(() => parseTask(["--topics", "kafka"])).toThrow("--topics is postgres or nats.");
+    expect(() => parseTask(["now"])).toThrow("What is 'now'?");
+  });
+});
+
+describe("the judge", () => {
+  it("shares no code with the product, nor with the fleet", () => {
+    const folder = "chaos/judge";
+    const files = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((name) =>
+      name.endsWith(".ts"),
+    );
+    const imports = files.flatMap((file) => {
+      const text = readFileSync(join(folder, file), "utf8");
+      return [...text.matchAll(/from "([^"]+)"|import\("([^"]+)"\)/g)].map((match) => {
+        const specifier = match[1] ?? match[2] ?? "";
+        return specifier.startsWith(".") ? join(folder, file, "..", specifier) : specifier;
+      });
+    });
+    expect(files.length).toBeGreaterThan(10);
+    const isOwn = (specifier: string) => specifier.startsWith(`${folder}/`) || /^(node:|pg$)/.test(specifier);
+    expect(imports.filter((specifier) => !isOwn(specifier))).toEqual([]);
+  });
+});
+
+describe("a planted bug", () => {
+  it.each(mutants.map(({ name }) => name))("still fits the product: %s", (name) => {
+    execFileSync("git", ["apply", "--check", `chaos/mutants/${name}.patch`], { stdio: "pipe" });
+  });
+
+  it("is in the list when its patch is there", () => {
+    const patches = readdirSync("chaos/mutants").filter((name) => name.endsWith(".patch"));
+    expect(patches.toSorted()).toEqual(mutants.map(({ name }) => `${name}.patch`).toSorted());
+  });
+});
+
+describe("a chaos run", () => {
+  /** The full size is CHAOS_MINUTES=30; the default is what CI can spare. */
+  const minutes = Number(process.env.CHAOS_MINUTES ?? 1);
+  const seed = Number(process.env.SEED ?? 7);
+
+  it(
+    `of ${minutes} min with seed ${seed} loses nothing and doubles nothing`,
+    async () => {
+      const before = currentLogging();
+      configureLogging({ level: "error" });
+      const lines: string[] = [];
+      const { result, folder } = await runChaos(
+        {
+          minutes,
+          seed,
+          faults: [],
+          parts,
+          topics: "postgres",
+          everyMs: 1_300,
+          settleMs: 120_000,
+          json: false,
+        },
+        (line) => lines.push(line),
+      );
+      configureLogging(before);
+      process.stdout.write(`${summaryOf(result)}\n`);
+      expect(result.faults, lines.join("\n")).toBeGreaterThan(minutes * 10);
+      expect({ isGreen: isGreen(result), folder: isGreen(result) ? "" : folder }).toEqual({
+        isGreen: true,
+        folder: "",
+      });
+    },
+    minutes * 60_000 + 420_000,
+  );
+});
