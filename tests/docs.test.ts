@@ -1,0 +1,71 @@
+import { existsSync } from "node:fs";
+import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { startChild } from "../src/testing/index.ts";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+
+/** Every page that people read. */
+async function pages(): Promise<string[]> {
+  const docs = await readdir(join(root, "docs"), { recursive: true });
+  const names = docs.filter((name) => name.endsWith(".md")).map((name) => join("docs", name));
+  return ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", ...names.sort()];
+}
+
+const relativeLink = /\]\((?!https?:|#|mailto:)([^)#\s]+)(?:#[^)]*)?\)/g;
+/** A block of code that is marked to be run. */
+const runnable = /```ts run\n([\s\S]*?)```/g;
+
+/** What each block prints last, by page and number. */
+const lastLines: Readonly<Record<string, readonly string[]>> = {
+  "docs/quickstart.md": ["COMPLETED 3"],
+  "docs/guides/bulk-import.md": ["2000"],
+  "docs/guides/embed.md": ["both or neither"],
+};
+
+let folder = "";
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "tallyman-docs-"));
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+describe("documentation", () => {
+  it("links to what is there", async () => {
+    const broken: string[] = [];
+    for (const page of await pages()) {
+      const text = await readFile(join(root, page), "utf8");
+      for (const [, link = ""] of text.matchAll(relativeLink))
+        if (!existsSync(resolve(root, dirname(page), link))) broken.push(`${page}: ${link}`);
+    }
+    expect(broken).toEqual([]);
+  });
+
+  it("has code that is all run by this test", async () => {
+    const found: Record<string, number> = {};
+    for (const page of await pages()) {
+      const blocks = [...(await readFile(join(root, page), "utf8")).matchAll(runnable)];
+      if (blocks.length > 0) found[page] = blocks.length;
+    }
+    expect(found).toEqual(
+      Object.fromEntries(Object.entries(lastLines).map(([page, lines]) => [page, lines.length])),
+    );
+  });
+
+  it.each(
+    Object.entries(lastLines).flatMap(([page, lines]) =>
+      lines.map((line, index) => [page, index, line] as const),
+    ),
+  )("%s, block %i, runs and says '%s'", { timeout: 120_000 }, async (page, index, line) => {
+    const text = await readFile(join(root, page), "utf8");
+    const code = [...text.matchAll(runnable)][index]?.[1] ?? "";
+    const file = join(folder, "block.mts");
+    const library = pathToFileURL(join(root, "src/index.ts")).href;
+    await writeFile(file, code.replaceAll('from "tallyman"', `from "${library}"`));
+    await using child = startChild(pathToFileURL(file), { cwd: folder });
+    expect(await child.exit, child.errorOutput).toEqual({ code: 0, signal: null });
+    expect(child.lines.at(-1)).toBe(line);
+  });
+});
