@@ -20,9 +20,7 @@ export function fileFaults(slots: readonly Slot[]): Fault[] {
       (await stage.member(target).process.ask(name, random, nextFileMs)) ? "done" : "missed",
   });
   return [
-    ...["file-flipped", "file-truncated", "file-torn"].map((name) =>
-      repaired(asked(name, 2, nextFileMs + repairMs)),
-    ),
+    ...["file-flipped", "file-truncated", "file-torn"].map((name) => repaired(asked(name, 2))),
     asked("file-missing", 1),
     restored(asked("file-late", 3, nextFileMs + lateMs)),
     asked("announcement-lost", 2),
@@ -32,10 +30,9 @@ export function fileFaults(slots: readonly Slot[]): Fault[] {
   ];
 }
 
-/** Half of the damaged files are made whole again, later. */
+/** Those of the damaged files are made whole again of which the producer kept a copy. */
 function repaired(fault: Fault): Fault {
-  return followedBy(fault, async (stage, { random }) => {
-    if (random < 0.5) return;
+  return followedBy(fault, async (stage) => {
     await sleep(repairMs);
     await stage.storage.repair();
   });

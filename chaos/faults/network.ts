@@ -7,6 +7,7 @@ import { between, type Fault } from "./fault.ts";
 /** Longer than every lease, claim and heartbeat of the fleet. */
 const outage = { lowMs: 1_800, highMs: 3_200 };
 const cutWithinMs = 3_000;
+const beginWithinMs = 1_000;
 
 /** Statements that commit, by the role that sends them. */
 const statements: Readonly<Record<Role, readonly string[]>> = {
@@ -29,12 +30,7 @@ export function networkFaults(slots: readonly Slot[]): Fault[] {
       begin: (network) => network.goDown(),
       end: (network) => network.comeUp(),
     }),
-    outageOf(targets, {
-      name: "requests-late",
-      weight: 4,
-      begin: (network) => network.hold("requests"),
-      end: (network) => network.release(),
-    }),
+    requestsLate(targets),
     outageOf(targets, {
       name: "answers-lost",
       weight: 4,
@@ -60,6 +56,27 @@ function cutAtCommit(targets: readonly string[]): Fault {
       const wasCut = await Promise.race([cut, sleep(cutWithinMs, false)]);
       network.spare();
       return wasCut ? "done" : "missed";
+    },
+  };
+}
+
+/** What a process asks for, from a statement that commits on, arrives when others have taken it for dead. */
+function requestsLate(targets: readonly string[]): Fault {
+  return {
+    name: "requests-late",
+    targets,
+    lastsMs: beginWithinMs + outage.highMs,
+    weight: 6,
+    inject: async (stage, { target, random }) => {
+      const { network, process } = stage.member(target);
+      await Promise.race([
+        network.holdFrom(pick(statements[process.slot.role], random)),
+        sleep(beginWithinMs),
+      ]);
+      network.hold("requests");
+      await sleep(between(outage.lowMs, outage.highMs, random));
+      network.release();
+      return "done";
     },
   };
 }

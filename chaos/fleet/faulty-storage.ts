@@ -9,6 +9,9 @@ import { nextFileMs } from "./plan.ts";
 /** How long a write takes while faults strike: what keeps the run from being over at once. */
 const slowWriteMs = 900;
 
+/** The share of damaged files that stay so. */
+const unrepaired = 0.7;
+
 type WriteBatch = BatchStorage["writeBatch"];
 
 /** Waits for the next file to be written, and breaks it before anybody hears of it. */
@@ -61,6 +64,7 @@ export class FaultyStorage {
     const path = join(settings.folder, "storage", key);
     const log = () => this.#log.write({ broken: key, how, at: Date.now() });
     log();
+    if (damages.has(how) && random > unrepaired) await copyFile(path, await keptIn("originals", key));
     await breakers[how]?.({ key, path, random, silence: () => this.#topic.silenced.add(key) });
     log();
     done();
@@ -81,23 +85,23 @@ async function keptIn(folder: "originals" | "hidden", key: string): Promise<stri
   return path;
 }
 
+/** Damages that the harness may repair later. */
+const damages = new Set(["file-flipped", "file-truncated", "file-torn"]);
+
 /** What can happen to a file. */
 const breakers: Readonly<Record<string, (victim: Victim) => Promise<void>>> = {
-  /** One bit is another. */
-  "file-flipped": async ({ key, path, random }) => {
-    await copyFile(path, await keptIn("originals", key));
+  /** One bit is another; of the eight, one whose loss a decoder alone seldom notices. */
+  "file-flipped": async ({ path, random }) => {
     const bytes = await readFile(path);
     const at = Math.floor(random * bytes.length);
-    await overwrite(path, Buffer.of((bytes[at] ?? 0) ^ 4), at);
+    await overwrite(path, Buffer.of((bytes[at] ?? 0) ^ 0x10), at);
   },
   /** Its end is missing. */
-  "file-truncated": async ({ key, path, random }) => {
-    await copyFile(path, await keptIn("originals", key));
+  "file-truncated": async ({ path, random }) => {
     await truncate(path, Math.floor(random * (await readFile(path)).length));
   },
   /** Its end is there, as zeros: the size was on the disk before the data. */
-  "file-torn": async ({ key, path, random }) => {
-    await copyFile(path, await keptIn("originals", key));
+  "file-torn": async ({ path, random }) => {
     const { length } = await readFile(path);
     const from = Math.floor(random * (length - 1));
     await overwrite(path, Buffer.alloc(length - from), from);

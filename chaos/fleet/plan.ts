@@ -42,7 +42,7 @@ export const names = {
 } as const;
 
 /** A producer writes its next file within this time, unless it is restarted. */
-export const nextFileMs = 4_000;
+export const nextFileMs = 2_500;
 
 const numbered = (role: Role, count: number, argsOf: (number: number) => readonly string[] = () => []) =>
   Array.from({ length: count }, (_, index) => ({

@@ -16,6 +16,7 @@ export class TcpProxy implements AsyncDisposable {
   readonly #pairs = new Set<Pair>();
   #cut: { readonly text: string; readonly done: () => void } | undefined;
   #held: Direction | undefined;
+  #holdFrom: { readonly text: string; readonly begun: () => void } | undefined;
   #isDown = false;
 
   private constructor(target: () => URL) {
@@ -58,9 +59,17 @@ export class TcpProxy implements AsyncDisposable {
     for (const pair of this.#pairs) sourceOf(pair, direction).pause();
   }
 
+  /** Like {@link hold}, from the request on that holds this text; that one is held too. Resolves when it begins. */
+  holdFrom(text: string): Promise<void> {
+    return new Promise((begun) => {
+      this.#holdFrom = { text, begun };
+    });
+  }
+
   /** Lets everything pass again, first what was held. */
   release(): void {
     this.#held = undefined;
+    this.#holdFrom = undefined;
     for (const { client, upstream } of this.#pairs) {
       client.resume();
       upstream.resume();
@@ -95,6 +104,7 @@ export class TcpProxy implements AsyncDisposable {
     this.#pairs.add(pair);
     for (const socket of [client, upstream]) socket.on("error", () => undefined);
     client.on("data", (data) => {
+      if (this.#beginsToHold(client, data)) return;
       upstream.write(data);
       this.#cutIfTold(pair, data);
     });
@@ -105,6 +115,16 @@ export class TcpProxy implements AsyncDisposable {
     });
     upstream.once("close", () => client.destroy());
     if (this.#held) sourceOf(pair, this.#held).pause();
+  }
+
+  #beginsToHold(client: Socket, data: Buffer): boolean {
+    if (!this.#holdFrom || !data.includes(this.#holdFrom.text)) return false;
+    const { begun } = this.#holdFrom;
+    this.#holdFrom = undefined;
+    this.hold("requests");
+    client.unshift(data);
+    begun();
+    return true;
   }
 
   #cutIfTold({ client, upstream }: Pair, data: Buffer): void {
