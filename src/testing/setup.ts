@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { readdirSync } from "node:fs";
 import { chmod, mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -12,6 +13,8 @@ import { type TestServer, testServer } from "./test-server.ts";
 const leakWaitMs = 3_000;
 const leakPollMs = 20;
 const temporaryPrefix = `tallyman-${process.pid}-`;
+/** What an earlier process of this id has left: killed ones do, and ids come again. */
+const inheritedFolders: ReadonlySet<string> = new Set(readdirSync(tmpdir()));
 
 /**
  * Everything one test needs, and the checks that it left nothing behind.
@@ -115,6 +118,6 @@ async function leakedConnections(url: string): Promise<string[]> {
 async function leakedFolders(): Promise<string[]> {
   const entries = await readdir(tmpdir());
   return entries
-    .filter((entry) => entry.startsWith(temporaryPrefix))
+    .filter((entry) => entry.startsWith(temporaryPrefix) && !inheritedFolders.has(entry))
     .map((entry) => `temporary folder ${entry}`);
 }

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { setMaxListeners } from "node:events";
 import type { RouteContext } from "../../api/index.ts";
 import { logger } from "../../runtime/index.ts";
 import { watchableOf } from "./topics.ts";
@@ -42,6 +43,8 @@ export class EventHub {
 
   constructor(context: RouteContext) {
     this.#context = context;
+    // Every stream waits for it.
+    setMaxListeners(0, this.#closing.signal);
   }
 
   /** How many clients there are, by topic. */
