@@ -5,6 +5,7 @@ import { setup } from "../testing/index.ts";
 import { ensureRunSchema, migrate, readMigrations, runSchemaName } from "./index.ts";
 import { refuseAmbiguity } from "./migrations.ts";
 import { migrateSchema } from "./migrator.ts";
+import { registeredRuns, registerRun } from "./sql/simulation-run.ts";
 
 const platform = { schema: "tallyman", placeholder: "tallyman" } as const;
 
@@ -87,6 +88,15 @@ describe("migrate", () => {
 });
 
 describe("run schemas", () => {
+  it("enters a run once, however many enter it at the same moment", async () => {
+    await using t = await setup();
+    const database = await t.connect({ poolMax: 20 });
+    const runIds = Array.from({ length: 100 }, (_, index) => `run-${index}`);
+    for (const runId of runIds)
+      await Promise.all(Array.from({ length: 20 }, () => registerRun(database, runId, runSchemaName(runId))));
+    expect((await registeredRuns(database)).map((run) => run.runId)).toEqual(runIds);
+  });
+
   it("are made once, whoever asks, and entered in the register", async () => {
     await using t = await setup();
     const pools = await Promise.all(Array.from({ length: 10 }, () => t.connect({ poolMax: 2 })));

@@ -1,9 +1,12 @@
 import type { Executor } from "../executor.ts";
 
-/** Enters a run in the register; a run that is there already stays as it is. */
+/**
+ * Enters a run in the register; a run that is there already stays as it is. No constraint is named: of two that
+ * enter a run at the same moment, one may meet the other at the schema's name before it does at the id.
+ */
 export async function registerRun(executor: Executor, runId: string, schema: string): Promise<void> {
   await executor.query(
-    "INSERT INTO tallyman.simulation_run (run_id, schema_name) VALUES ($1, $2) ON CONFLICT (run_id) DO NOTHING",
+    "INSERT INTO tallyman.simulation_run (run_id, schema_name) VALUES ($1, $2) ON CONFLICT DO NOTHING",
     [runId, schema],
   );
 }
