@@ -11,7 +11,9 @@ import { runChaos } from "./run.ts";
 const tell = (line: string) => void process.stderr.write(`${line}\n`);
 
 async function runOnce(options: ChaosOptions, resultFile: string | undefined): Promise<boolean> {
-  const { result, folder } = await runChaos(options, tell);
+  const interrupt = new AbortController();
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => interrupt.abort());
+  const { result, folder } = await runChaos(options, tell, interrupt.signal);
   if (resultFile) await writeFile(resultFile, `${JSON.stringify(result, null, 2)}\n`);
   console.log(options.json ? JSON.stringify(result, null, 2) : summaryOf(result));
   if (!isGreen(result))
@@ -22,18 +24,35 @@ async function runOnce(options: ChaosOptions, resultFile: string | undefined): P
 async function perform(task: Task): Promise<boolean> {
   if (task.kind === "report") return writeReport(task.resultFiles).then(() => true);
   if (task.kind === "mutants") return runMutants(task.which, tell);
-  const known = faultsFor(task.options.parts, task.options.topics).map(({ name }) => name);
-  const unknown = task.options.faults.find((name) => !known.includes(name));
-  if (unknown !== undefined)
-    throw new Error(`There is no fault '${unknown}' here; there are ${known.join(", ")}.`);
   return runOnce(task.options, task.resultFile);
 }
+
+/** What the command line asks for; undefined when it makes no sense, and why was said. */
+function askedTask(args: readonly string[]): Task | undefined {
+  try {
+    const task = parseTask(args);
+    if (task.kind === "run") refuseUnknownFault(task.options);
+    return task;
+  } catch (error) {
+    tell(`${(error as Error).message}\n\n${usage}`);
+    return undefined;
+  }
+}
+
+function refuseUnknownFault({ parts, topics, faults }: ChaosOptions): void {
+  const known = faultsFor(parts, topics).map(({ name }) => name);
+  const unknown = faults.find((name) => !known.includes(name));
+  if (unknown !== undefined)
+    throw new Error(`There is no fault '${unknown}' here; there are ${known.join(", ")}.`);
+}
+
+const usageExitCode = 2;
 
 if (process.argv.includes("--help")) {
   console.log(usage);
 } else {
   // The harness restarts the database all the time: that it was lost is no news.
   configureLogging({ level: "error" });
-  const isWell = await perform(parseTask(process.argv.slice(2)));
-  process.exit(isWell ? 0 : 1);
+  const task = askedTask(process.argv.slice(2));
+  process.exit(task ? ((await perform(task)) ? 0 : 1) : usageExitCode);
 }

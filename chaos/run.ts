@@ -23,16 +23,23 @@ const redriveMs = 20_000;
 
 /**
  * One chaos run: starts the fleet, lets faults strike, lets everything come to rest, and judges. On failure the
- * folder with database, logs and schedule stays.
+ * folder with database, logs and schedule stays; nothing stays of a run that the signal ended.
  */
 export async function runChaos(
   options: ChaosOptions,
   tell: (line: string) => void,
+  signal?: AbortSignal,
 ): Promise<{ readonly result: ChaosResult; readonly folder: string }> {
   const stage = await Stage.build({ ...options, faultMs: options.minutes * minuteMs });
   let keep = true;
+  const interrupted = new Promise<never>((_, reject) => {
+    signal?.addEventListener("abort", () => {
+      keep = false;
+      reject(new Error("The run was interrupted."));
+    });
+  });
   try {
-    const result = await breakAndJudge(stage, options, tell);
+    const result = await Promise.race([breakAndJudge(stage, options, tell), interrupted]);
     await writeFile(join(stage.folder, "result.json"), JSON.stringify(result, null, 2));
     keep = !isGreen(result);
     return { result, folder: stage.folder };

@@ -6,7 +6,8 @@ import { faultsFor } from "../chaos/faults/table.ts";
 import { parts } from "../chaos/fleet/plan.ts";
 import { mutants } from "../chaos/mutants/mutants.ts";
 import { parseTask } from "../chaos/options.ts";
-import { isGreen, summaryOf } from "../chaos/result.ts";
+import { reportOf } from "../chaos/report.ts";
+import { isGreen, resultOf, summaryOf } from "../chaos/result.ts";
 import { runChaos } from "../chaos/run.ts";
 import { scheduleOf } from "../chaos/schedule.ts";
 import { configureLogging } from "../src/index.ts";
@@ -67,6 +68,40 @@ describe("the judge", () => {
     expect(files.length).toBeGreaterThan(10);
     const isOwn = (specifier: string) => specifier.startsWith(`${folder}/`) || /^(node:|pg$)/.test(specifier);
     expect(imports.filter((specifier) => !isOwn(specifier))).toEqual([]);
+  });
+});
+
+describe("the report", () => {
+  const result = resultOf({
+    faults: 300,
+    byKind: { kill: 300 },
+    missed: 0,
+    skipped: { "disk-full": "only root may mount a small disk" },
+    ...{
+      seed: 7,
+      minutes: 1,
+      topics: "postgres",
+      parts,
+      unsettled: [],
+      judged: { commands: 5 },
+      lastWords: [],
+    },
+    deaths: { wanted: 300, atCrashPoint: 0, unready: 0, unwanted: 0 },
+    violations: [],
+  });
+
+  it("says how many faults there were, what that supports, and what was not tried", () => {
+    const text = reportOf([result, result]);
+    expect(text).toContain("**600 faults, 0 failures.**");
+    expect(text).toContain("less than 0.50 % of such faults");
+    expect(text).toContain("| kill | 600 |");
+    expect(text).toContain("Not tried: disk-full (only root may mount a small disk).");
+  });
+
+  it("does not hide a failure", () => {
+    const lost = { ...result, violations: [{ invariant: "I1", kind: "lost", what: "gone" }] as const };
+    expect(reportOf([resultOf(lost)])).toContain("**300 faults, 1 failures.** The runs below that failed");
+    expect(isGreen({ ...result, unsettled: ["something"] })).toBe(false);
   });
 });
 

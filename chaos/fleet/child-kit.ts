@@ -81,6 +81,8 @@ export async function serve(services: readonly Service[]): Promise<void> {
     await Promise.all(services.map((service) => service.stop()));
     process.exit(0);
   });
+  // The harness is gone: nobody would ever end this process.
+  process.stdin.resume().once("end", () => process.exit(1));
   for (const service of services) await service.start();
   process.stdout.write("ready\n");
 }
