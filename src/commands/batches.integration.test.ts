@@ -11,7 +11,7 @@ import {
 } from "../../tests/kit/commands.ts";
 import { deferred } from "../runtime/index.ts";
 import { setup } from "../testing/index.ts";
-import { type BatchMetadata, BatchSealedError, DuplicateCommandError } from "./index.ts";
+import { type AuditEvent, type BatchMetadata, BatchSealedError, type CommandBus, DuplicateCommandError } from "./index.ts";
 
 describe("createBatch", () => {
   it("stores the batch with all its commands and metadata", async () => {
@@ -221,7 +221,10 @@ describe("open, cancelled and expired batches", () => {
     await using t = await setup();
     const bus = openBus(t);
     const half = await bus.createBatch("d", commands(3));
-    await t.database.query("UPDATE tallyman.command_bus_batch SET canceled_at = clock_timestamp()");
+    await bus.decideCancellation("d", half, { operator: "mia" });
+    await t.database.query(
+      "UPDATE tallyman.command_bus_batch SET canceled_at = clock_timestamp() - interval '11 seconds'",
+    );
     const expired = await bus.createBatch("d", commands(3), { expiresAt: new Date(Date.now() - 1) });
     const alive = await bus.createBatch("d", commands(3), { expiresAt: new Date(Date.now() + 60_000) });
     await bus.maintenance.runOnce(10);
@@ -232,5 +235,24 @@ describe("open, cancelled and expired batches", () => {
       });
     }
     expect(await bus.getBatch("d", alive)).toMatchObject({ status: "PENDING", canceledCount: 0 });
+    expect(await lastEvent(bus, half)).toMatchObject({
+      eventType: "OPERATOR_CANCEL",
+      details: { operator: "mia" },
+    });
+    expect(await lastEvent(bus, expired)).toMatchObject({ eventType: "EXPIRED", details: { operator: "expiry" } });
+  });
+
+  it("leaves a cancellation to its caller, who is told the count", async () => {
+    await using t = await setup();
+    const bus = openBus(t);
+    const batchId = await bus.createBatch("d", commands(3), { expiresAt: new Date(Date.now() + 60_000) });
+    await bus.decideCancellation("d", batchId, { operator: "mia" });
+    await bus.maintenance.runOnce(10);
+    expect(await bus.carryOutCancellation("d", batchId, { operator: "mia" })).toBe(3);
   });
 });
+
+async function lastEvent(bus: CommandBus, batchId: string): Promise<AuditEvent | undefined> {
+  const [command] = await bus.listBatchCommands("d", batchId);
+  return (await bus.history("d", command?.commandId ?? "")).at(-1);
+}

@@ -24,7 +24,7 @@ import {
   sealBatch,
   selectBatch,
   selectBatches,
-  selectBatchesById,
+  selectCancellations,
 } from "./sql/batch.ts";
 import { selectBatchCommands } from "./sql/command.ts";
 import { enqueueChunkMax } from "./sql/enqueue.ts";
@@ -176,9 +176,9 @@ export class Batches {
   /** Carries out cancellations that were decided elsewhere: an expiry, or a process that died amid one. */
   async resumeCancellations(batchIds: readonly string[]): Promise<void> {
     if (batchIds.length === 0) return;
-    for (const { domain, batchId, expiresAt } of await selectBatchesById(this.#context.database, batchIds)) {
-      const event = expiresAt ? "EXPIRED" : "OPERATOR_CANCEL";
-      await this.carryOutCancellation(domain, batchId, { event, operator: "maintenance" });
+    for (const { domain, batchId, canceledBy } of await selectCancellations(this.#context.database, batchIds)) {
+      const event = canceledBy === "expiry" ? "EXPIRED" : "OPERATOR_CANCEL";
+      await this.carryOutCancellation(domain, batchId, { event, operator: canceledBy });
     }
   }
 
@@ -279,7 +279,7 @@ function resolvePage<Status extends string>(
   statuses: readonly Status[],
 ): Readonly<PageOptions<Status>> {
   const page = resolveOptions<PageOptions<string>>(
-    { status: undefined as unknown as string, limit: 100, offset: 0, cursor: undefined as unknown as string },
+    { status: undefined, limit: 100, offset: 0, cursor: undefined },
     given as GivenOptions<PageOptions<string>>,
     {
       status: oneOf<string>(...statuses),

@@ -1,14 +1,21 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
-import type { CallerClient, Database, Transaction } from "../database/index.ts";
+import type { Database } from "../database/index.ts";
 import { type GivenOptions, resolveOptions, wholeNumber } from "../runtime/index.ts";
 import type { BatchMetadata, BatchStatus, CreateBatchOptions } from "./batch.ts";
 import { BatchWatcher } from "./batch-watcher.ts";
 import { Batches, type PageOptions } from "./batches.ts";
 import { cancelWaiting } from "./cancel-waiting.ts";
 import type { BatchCommand, CommandMetadata, CommandStatus, SendOptions } from "./command.ts";
+import {
+  type AuditOptions,
+  type CommandBusOptions,
+  type CommandListOptions,
+  listPageMax,
+  resolveAuditPage,
+  type TransactionOption,
+} from "./command-bus-options.ts";
 import { refuseBadUuid } from "./command-id.ts";
 import { CommandSchemas, type CommandType } from "./command-schemas.ts";
-import { type EnqueueTarget, enqueue, enqueueChunk } from "./enqueue.ts";
 import { Hints } from "./hints.ts";
 import { Maintenance, type Pruned, type RetentionOptions } from "./maintenance.ts";
 import { Preparation } from "./preparation.ts";
@@ -19,43 +26,11 @@ import { selectBatchesById } from "./sql/batch.ts";
 import { type BatchCounts, selectBatchCounts } from "./sql/batch-counts.ts";
 import { selectCommand, selectCommands, setPaused } from "./sql/command.ts";
 import { type DomainStats, selectDomains } from "./sql/domains.ts";
-import { enqueueChunkMax } from "./sql/enqueue.ts";
 import { type BusStats, type Miscount, recountBatches, selectStats } from "./sql/recount.ts";
+import { storeCommands } from "./store-commands.ts";
 import { type OperatorOptions, TroubleshootingQueue } from "./troubleshooting-queue.ts";
 import { Worker } from "./worker.ts";
 import type { WorkerOptions } from "./worker-options.ts";
-
-const listPageMax = 1_000;
-
-/** Settings of a {@link CommandBus}. */
-export interface CommandBusOptions {
-  /** Largest data of one command, as JSON. Default 1 MB. */
-  readonly payloadBytesMax: number;
-}
-
-/** Where a call's writes go: into the caller's own transaction, or one of their own. */
-export interface TransactionOption {
-  /** A client inside a transaction that the caller commits, or a {@link Transaction}. */
-  readonly tx?: Transaction | CallerClient;
-}
-
-/** A page of a domain's commands. */
-export interface CommandListOptions {
-  /** Default 100, at most 1000. */
-  readonly limit: number;
-  /** Id of the last command of the page before. */
-  readonly cursor?: string;
-}
-
-/** Which audit events. */
-export interface AuditOptions {
-  readonly domain?: string;
-  readonly eventType?: string;
-  /** Default 100, at most 1000. */
-  readonly limit: number;
-  /** `auditId` of the last event of the page before. */
-  readonly before?: number;
-}
 
 /**
  * Sends commands, groups them into batches, and says what became of them. Safe to share between all parts of
@@ -161,7 +136,7 @@ export class CommandBus implements AsyncDisposable {
     if (commands.length === 0) return [];
     if (batchId !== undefined) refuseBadUuid("batchId", batchId);
     const preparation = this.#prepare(domain, commands);
-    await this.#store({ batchId: batchId ?? null, isNew: false }, preparation, tx);
+    await storeCommands(this, { batchId: batchId ?? null, isNew: false }, preparation, tx);
     return preparation.commandIds;
   }
 
@@ -339,17 +314,7 @@ export class CommandBus implements AsyncDisposable {
 
   /** Audit events of all commands and batches, newest first. */
   async audit(given: GivenOptions<AuditOptions> = {}): Promise<AuditEvent[]> {
-    const {
-      domain = null,
-      eventType = null,
-      limit,
-      before = null,
-    } = resolveOptions<AuditOptions>(
-      { domain: undefined, eventType: undefined, limit: 100, before: undefined },
-      given,
-      { limit: wholeNumber({ max: listPageMax }) },
-    );
-    return selectAudit(this.database, { domain, eventType, limit, before });
+    return selectAudit(this.database, resolveAuditPage(given));
   }
 
   /** The replies of a queue. */
@@ -430,25 +395,5 @@ export class CommandBus implements AsyncDisposable {
     const { payloadBytesMax } = this.#options;
     const rules = { schemas: this.schemas, payloadBytesMax, ...(priority !== undefined && { priority }) };
     return new Preparation(domain, commands, rules);
-  }
-
-  async #store(
-    target: EnqueueTarget,
-    preparation: Preparation,
-    caller?: Transaction | CallerClient,
-  ): Promise<void> {
-    const { domain, size } = preparation;
-    if (caller) {
-      const tx = this.database.join(caller);
-      await preparation.finish();
-      await enqueue(tx, target, preparation);
-      await this.hints.commandsReady(domain, tx);
-      return;
-    }
-    if (size > enqueueChunkMax) await this.database.transaction((tx) => enqueue(tx, target, preparation));
-    else
-      for await (const chunk of preparation.chunks())
-        await enqueueChunk(this.database, domain, target, chunk);
-    void this.hints.commandsReady(domain);
   }
 }

@@ -49,13 +49,13 @@ export type {
   ReceivedCommand,
   SendOptions,
 } from "./command.ts";
-export {
-  type AuditOptions,
-  CommandBus,
-  type CommandBusOptions,
-  type CommandListOptions,
-  type TransactionOption,
-} from "./command-bus.ts";
+export { CommandBus } from "./command-bus.ts";
+export type {
+  AuditOptions,
+  CommandBusOptions,
+  CommandListOptions,
+  TransactionOption,
+} from "./command-bus-options.ts";
 export type { CommandContext, CommandHandler } from "./command-handler.ts";
 export { newCommandId } from "./command-id.ts";
 export type { CommandType } from "./command-schemas.ts";

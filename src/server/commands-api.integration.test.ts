@@ -131,6 +131,43 @@ describe("the command bus over HTTP", () => {
     expect(history.map(({ eventType }) => eventType)).toEqual(["SENT", "OPERATOR_CANCEL"]);
   });
 
+  it("cancels each command once or not at all while a worker takes them from the same block", async () => {
+    await using t = await setup();
+    const { client, tallyman } = await open(t);
+    const { commands } = tallyman;
+    const batchId = await commands.createBatch(
+      domain,
+      Array.from({ length: 200 }, () => ({ commandType: "Ship", data: {} })),
+    );
+    const all = await commands.listBatchCommands(domain, batchId, { limit: 200 });
+    const cancel = ({ commandId }: { commandId: string }) =>
+      client
+        .call("POST /api/domains/:domain/commands/:commandId/cancel", { params: { domain, commandId } })
+        .then(
+          () => 1,
+          ({ status }: { status: number }) => {
+            expect(status).toBe(409);
+            return 0;
+          },
+        );
+    const early = await Promise.all(all.slice(0, 20).map(cancel));
+    expect(early).toEqual(Array(20).fill(1));
+    const [late] = await Promise.all([Promise.all(all.slice(20).map(cancel)), work(t, tallyman)]);
+    const batch = await commands.waitForBatch(domain, batchId);
+    const canceled = [...early, ...late].filter((each) => each === 1).length;
+    expect(batch).toMatchObject({ canceledCount: canceled, completedCount: 200 - canceled });
+    expect((await commands.recount()).miscounts).toEqual([]);
+  });
+
+  it("needs no body where there is nothing to say", async () => {
+    await using t = await setup();
+    const { server } = await open(t);
+    const response = await fetch(`${server.url}/api/domains/${domain}/pause`, { method: "POST" });
+    expect(response.status).toBe(200);
+    const retry = await fetch(`${server.url}/api/tsq/retry`, { method: "POST" });
+    expect(retry.status).toBe(400);
+  });
+
   it("says what is wrong with a line of an import, and changes nothing", async () => {
     await using t = await setup();
     const { server, tallyman } = await open(t);

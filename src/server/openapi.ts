@@ -28,10 +28,10 @@ export interface Operation {
   readonly security: readonly object[];
 }
 
-/** A part of the path or the query. */
+/** A part of the path or the query, or a header. */
 export interface Parameter {
   readonly name: string;
-  readonly in: "path" | "query";
+  readonly in: "path" | "query" | "header";
   readonly required: boolean;
   readonly schema: object;
 }
@@ -62,15 +62,16 @@ export function openApiDocument(routes: Readonly<Record<string, Documented>>): O
   };
 }
 
+const idempotencyKey: Parameter = {
+  name: "Idempotency-Key",
+  in: "header",
+  required: false,
+  schema: { type: "string", maxLength: 255 },
+};
+
 function operationOf(method: string, path: string, route: Documented): Operation {
   const { summary, role, params, query, body, isCreating } = route;
   const hasBody = body !== undefined && method !== "GET" && method !== "DELETE";
-  const key = {
-    name: "Idempotency-Key",
-    in: "header",
-    required: false,
-    schema: { type: "string", maxLength: 255 },
-  };
   return {
     operationId: operationIdOf(method, path),
     summary,
@@ -79,7 +80,7 @@ function operationOf(method: string, path: string, route: Documented): Operation
     parameters: [
       ...parametersOf("path", params),
       ...parametersOf("query", query),
-      ...((isCreating ? [key] : []) as unknown as Parameter[]),
+      ...(isCreating ? [idempotencyKey] : []),
     ],
     ...(hasBody && { requestBody: bodyOf(route) }),
     responses: responsesOf(route),

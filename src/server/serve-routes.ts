@@ -74,11 +74,15 @@ function add(
       refuseLesserRole(caller, role);
       callers.set(request, caller);
     },
+    // Who has nothing to say about it need not say so: `curl -X POST …/pause` is enough.
+    preValidation: async (request) => {
+      if (route.body) request.body ??= {};
+    },
     handler: async (request, reply) => {
       const caller = callers.get(request) ?? anyone;
       const data = await handle(request, caller, reply);
       if (route.binary && (request.query as { format?: string }).format === "binary")
-        return reply.type(binaryContentType).send(Buffer.from(route.binary.encode(data).buffer));
+        return reply.type(binaryContentType).send(Buffer.from(route.binary.encode(data)));
       return route.isRaw ? data : { success: true, data };
     },
   });

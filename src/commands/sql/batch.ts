@@ -168,6 +168,19 @@ export async function markCanceled(
   return rowCount === 1;
 }
 
+/** Who cancelled these batches. */
+export async function selectCancellations(
+  executor: Executor,
+  batchIds: readonly string[],
+): Promise<{ domain: string; batchId: string; canceledBy: string }[]> {
+  const { rows } = await executor.query<{ domain: string; batchId: string; canceledBy: string }>(
+    `SELECT domain, batch_id AS "batchId", canceled_by AS "canceledBy"
+     FROM tallyman.command_bus_batch WHERE batch_id = ANY ($1::uuid[])`,
+    [batchIds],
+  );
+  return rows;
+}
+
 /** What one step of a cancellation did; undefined when nothing was left. */
 export interface CanceledStep {
   readonly canceled: number;

@@ -7,8 +7,9 @@ interface EventTopic {
   readonly intervalMs: number;
   /** Fields that change by themselves: told along with what else changes, and no news alone. */
   readonly agingFields?: readonly string[];
-  /** What to ask for; the topic's argument is what follows its colon. */
-  request?(argument: string): Partial<Pick<RouteRequest, "params" | "query">>;
+  readonly query?: RouteRequest["query"];
+  /** The part of the route's path that follows the topic's colon. */
+  readonly argument?: string;
 }
 
 /** Progress of one batch comes at most four times per second. */
@@ -21,18 +22,18 @@ const stripBuckets = 100;
 
 const topics: Readonly<Record<string, EventTopic>> = {
   overview: { route: "GET /api/overview", intervalMs: usualMs },
-  batches: { route: "GET /api/batches", intervalMs: usualMs, request: () => ({ query: { limit: 50 } }) },
+  batches: { route: "GET /api/batches", intervalMs: usualMs, query: { limit: 50 } },
   batch: {
     route: "GET /api/batches/:batchId",
     intervalMs: progressMs,
-    request: (batchId) => ({ params: { batchId } }),
+    argument: "batchId",
   },
   tsq: { route: "GET /api/tsq/groups", intervalMs: usualMs },
   leader: { route: "GET /api/coordinators", intervalMs: usualMs },
   workers: {
     route: "GET /api/scheduler-workers",
     intervalMs: usualMs,
-    request: () => ({ query: { all: true } }),
+    query: { all: true },
   },
   segments: { route: "GET /api/segments", intervalMs: usualMs },
   jobs: { route: "GET /api/jobs", intervalMs: usualMs },
@@ -45,7 +46,8 @@ const topics: Readonly<Record<string, EventTopic>> = {
   run: {
     route: "GET /api/runs/:runId/ticks",
     intervalMs: seldomMs,
-    request: (runId) => ({ params: { runId }, query: { buckets: stripBuckets } }),
+    argument: "runId",
+    query: { buckets: stripBuckets },
   },
 };
 
@@ -75,8 +77,9 @@ const watcher: Caller = {
 export function watchableOf(name: string, context: RouteContext): Watchable | undefined {
   const [, kind = "", argument] = namePattern.exec(name) ?? [];
   const topic = Object.hasOwn(topics, kind) ? topics[kind] : undefined;
-  if (!topic || (topic.request?.length ?? 0) > 0 !== (argument !== undefined)) return undefined;
-  const { params = {}, query = {} } = topic.request?.(argument ?? "") ?? {};
+  if (!topic || (topic.argument === undefined) !== (argument === undefined)) return undefined;
+  const { query = {}, argument: parameter } = topic;
+  const params = parameter === undefined ? {} : { [parameter]: argument };
   const request = { params, query, body: {}, caller: watcher, requestId: "events", headers: {} };
   const route: Route = apiRoutes[topic.route];
   const { intervalMs, agingFields = [] } = topic;
