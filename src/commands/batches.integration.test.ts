@@ -11,7 +11,13 @@ import {
 } from "../../tests/kit/commands.ts";
 import { deferred } from "../runtime/index.ts";
 import { setup } from "../testing/index.ts";
-import { type AuditEvent, type BatchMetadata, BatchSealedError, type CommandBus, DuplicateCommandError } from "./index.ts";
+import {
+  type AuditEvent,
+  type BatchMetadata,
+  BatchSealedError,
+  type CommandBus,
+  DuplicateCommandError,
+} from "./index.ts";
 
 describe("createBatch", () => {
   it("stores the batch with all its commands and metadata", async () => {
@@ -239,7 +245,10 @@ describe("open, cancelled and expired batches", () => {
       eventType: "OPERATOR_CANCEL",
       details: { operator: "mia" },
     });
-    expect(await lastEvent(bus, expired)).toMatchObject({ eventType: "EXPIRED", details: { operator: "expiry" } });
+    expect(await lastEvent(bus, expired)).toMatchObject({
+      eventType: "EXPIRED",
+      details: { operator: "expiry" },
+    });
   });
 
   it("leaves a cancellation to its caller, who is told the count", async () => {

@@ -176,7 +176,10 @@ export class Batches {
   /** Carries out cancellations that were decided elsewhere: an expiry, or a process that died amid one. */
   async resumeCancellations(batchIds: readonly string[]): Promise<void> {
     if (batchIds.length === 0) return;
-    for (const { domain, batchId, canceledBy } of await selectCancellations(this.#context.database, batchIds)) {
+    for (const { domain, batchId, canceledBy } of await selectCancellations(
+      this.#context.database,
+      batchIds,
+    )) {
       const event = canceledBy === "expiry" ? "EXPIRED" : "OPERATOR_CANCEL";
       await this.carryOutCancellation(domain, batchId, { event, operator: canceledBy });
     }
