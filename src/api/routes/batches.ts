@@ -14,6 +14,7 @@ import {
   Reason,
   Timestamp,
   text,
+  toDate,
   toPage,
   Uuid,
 } from "../schemas.ts";
@@ -129,7 +130,7 @@ export const batchRoutes = {
     async ({ commands }, { params: { domain }, body: { commands: given, expiresAt, ...options } }) => {
       const batchId = await commands.createBatch(domain, given.map(toCommand), {
         ...options,
-        ...(expiresAt !== undefined && { expiresAt: new Date(expiresAt) }),
+        ...(expiresAt !== undefined && { expiresAt: toDate("expiresAt", expiresAt) }),
       });
       return created(domain, batchId, given.length);
     },
@@ -158,7 +159,7 @@ export const batchRoutes = {
       const batchId = await commands.createBatch(domain, body.map(toCommand), {
         ...options,
         ...(customData !== undefined && { customData: parseCustomData(customData) }),
-        ...(expiresAt !== undefined && { expiresAt: new Date(expiresAt) }),
+        ...(expiresAt !== undefined && { expiresAt: toDate("expiresAt", expiresAt) }),
       });
       return created(domain, batchId, body.length);
     },

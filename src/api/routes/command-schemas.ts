@@ -3,7 +3,7 @@ import type { BatchCommand, CommandMetadata } from "../../commands/index.ts";
 import type { Caller } from "../../operators/index.ts";
 import { shownPayload } from "../payloads.ts";
 import { closed, type RouteContext } from "../route.ts";
-import { MaybeInteger, MaybeText, MaybeTimestamp, Name, oneOf, Timestamp, Uuid } from "../schemas.ts";
+import { MaybeInteger, MaybeText, MaybeTimestamp, Name, oneOf, Timestamp, toDate, Uuid } from "../schemas.ts";
 
 /** The states of a command. */
 export const CommandStatusText = oneOf([
@@ -61,7 +61,7 @@ type NewCommandData = Omit<BatchCommand, "runAt" | "domain"> & { readonly runAt?
 
 /** JSON as the library takes it. */
 export function toCommand({ runAt, ...command }: NewCommandData): BatchCommand {
-  return { ...command, ...(runAt !== undefined && { runAt: new Date(runAt) }) };
+  return { ...command, ...(runAt !== undefined && { runAt: toDate("runAt", runAt) }) };
 }
 
 /** A command as this caller may see it. */
