@@ -11,6 +11,8 @@ export type Goal = (
 ) & {
   /** Says nothing at the quick size, where it is only shown. */
   readonly needsFullSize?: true;
+  /** What was found out about a miss; said beside it. */
+  readonly whyMissed?: string;
 };
 
 /** How a goal came out. */
@@ -21,6 +23,8 @@ export interface GoalOutcome {
   readonly met: boolean | undefined;
   /** Shown, but neither met nor missed counts. */
   readonly informational: boolean;
+  /** Why it is missed, where that is known. */
+  readonly reason?: string | undefined;
 }
 
 /** Evaluates a scenario's goals on what was stored of a run. Ours missing means that they are missed. */
@@ -29,10 +33,12 @@ export function evaluateGoals(scenario: AnyScenario, result: Result): GoalOutcom
   return scenario.goals.map((goal) => {
     const value = measuredValue(goal, result, ours);
     const isOursMissing = !result.samples[ours]?.length;
+    const met = isOursMissing ? false : value === undefined ? undefined : isMet(goal, value, result);
     return {
       goal: describe(goal, scenario),
       value,
-      met: isOursMissing ? false : value === undefined ? undefined : isMet(goal, value, result),
+      met,
+      reason: met === false && !isOursMissing ? goal.whyMissed : undefined,
       informational: goal.needsFullSize === true && result.size === "quick",
     };
   });

@@ -35,6 +35,16 @@ describe("the report", () => {
   });
 });
 
+test("the report says why a goal is missed", () => {
+  const goals = [{ against: "they", ratio: 4, whyMissed: "they cheat" }];
+  const text = reportText([{ scenario: testScenario({ goals }), result: testResult() }]);
+  expect(text).toContain("| ≥ 4 × they | 3 | **missed**: they cheat |");
+  const met = [{ against: "they", ratio: 2, whyMissed: "they cheat" }];
+  expect(reportText([{ scenario: testScenario({ goals: met }), result: testResult() }])).not.toContain(
+    "cheat",
+  );
+});
+
 describe("the summary", () => {
   test("is what --json promises", () => {
     expect(summarise(scenario, testResult())).toEqual({

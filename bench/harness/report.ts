@@ -84,8 +84,9 @@ function goalTable(measured: readonly Measured[]): string {
 }
 
 /** A goal's outcome in a word. */
-export function verdict({ met, informational }: GoalOutcome): string {
-  const word = met === undefined ? "not measured" : met ? "met" : "**missed**";
+export function verdict({ met, informational, reason }: GoalOutcome): string {
+  const miss = reason === undefined ? "**missed**" : `**missed**: ${reason}`;
+  const word = met === undefined ? "not measured" : met ? "met" : miss;
   return informational ? `${word} (needs the full size: informational)` : word;
 }
 

@@ -79,7 +79,12 @@ export const enqueue: Scenario<Size> = {
   warmUp: { commands: 10_000 },
   figures: { perSecond: "commands/s" },
   goals: [
-    { against: "graphile-worker bulk add", ratio: 3 },
+    {
+      against: "graphile-worker bulk add",
+      ratio: 3,
+      whyMissed:
+        "COPY of our rows with their keys, without any of our code, does not reach it either ([005](decisions/005-command-bus-storage.md))",
+    },
     { against: "COPY", ratio: 0.6 },
   ],
   contenders: [ours, graphile, boss, copy],
