@@ -76,7 +76,7 @@ function add(
     },
     // Who has nothing to say about it need not say so: `curl -X POST …/pause` is enough.
     preValidation: async (request) => {
-      if (route.body) request.body ??= {};
+      if (route.body && request.body === undefined) request.body = {};
     },
     handler: async (request, reply) => {
       const caller = callers.get(request) ?? anyone;
