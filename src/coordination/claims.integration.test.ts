@@ -71,6 +71,7 @@ describe("claims", () => {
     });
     await expect(a.tryClaim(first, 0, 990)).rejects.toMatchObject({ code: "BATCH_ALREADY_CLAIMED" });
     expect(b.getMetrics()).toMatchObject({ claim_attempts: 1, claim_successes: 0, claim_conflicts: 1 });
+    expect(b.getMetrics()).toMatchObject({ claims_window_total: 1 });
   });
 
   it("of different indexer classes do not affect each other", async () => {

@@ -38,7 +38,7 @@ database:
 settings:
   # debug, info, warn or error
   logLevel: info
-  # Window of rates and percentiles, in seconds.
+  # Window of rates and percentiles of the database and of what works on it, in seconds.
   metricsWindowSeconds: 5
   # How long each service may take to stop, its final flush included.
   # stopTimeoutMs: 30000

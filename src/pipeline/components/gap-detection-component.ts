@@ -55,8 +55,11 @@ export class GapDetectionComponent {
   }
 
   /** Brings the recorded gaps in line with what is known. */
-  reconcile(expected: ExpectedRange): Promise<ReconciledGaps> {
-    return this.#coordinator.reconcileGaps(expected);
+  async reconcile(expected: ExpectedRange): Promise<ReconciledGaps> {
+    const gaps = await this.#coordinator.reconcileGaps(expected);
+    const { opened, closed, pending } = gaps;
+    if (opened > 0 || closed > 0) log.debug("Gaps have changed", { opened, closed, pending });
+    return gaps;
   }
 
   /**
@@ -91,7 +94,7 @@ export class GapDetectionComponent {
 
   async #register(files: readonly BatchFileName[], expected: ExpectedRange): Promise<void> {
     await this.#coordinator.registerFiles(files.map(candidateOf));
-    await this.#coordinator.reconcileGaps(expected);
+    await this.reconcile(expected);
     log.debug("Found files in gaps", { files: files.length, first: files[0]?.key });
   }
 

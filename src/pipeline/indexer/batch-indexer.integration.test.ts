@@ -36,7 +36,13 @@ describe("BatchIndexer with buffering", () => {
       200: "claimed 50",
     });
     expect(await lagOf(pipeline.topics, "recorder")).toBe(1);
-    expect(indexer.getMetrics()).toMatchObject({ current_buffer_size: 50, batches_processed: 2 });
+    expect(indexer.getMetrics()).toMatchObject({
+      current_buffer_size: 50,
+      batches_claimed: 3,
+      batches_processed: 2,
+      ticks_observed: 300,
+      runs_processed: 1,
+    });
 
     await pipeline.send(300, 100);
     await pipeline.send(400, 100);
@@ -107,6 +113,11 @@ describe("BatchIndexer with buffering", () => {
     await second.stop();
     expect(await ledger(t, "Recorder")).toMatchObject({ 300: "completed 100" });
     expect(await seenTicks(t)).toEqual(range(0, 400));
+    t.logs.expectLog({
+      logger: "first",
+      level: "info",
+      message: "Indexed 300 ticks and ended 3 files of run run-1 so far.",
+    });
   });
 
   it("completes an empty file", async () => {
