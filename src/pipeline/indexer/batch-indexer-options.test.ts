@@ -4,6 +4,8 @@ import { type BatchIndexerOptions, resolveBatchIndexerOptions } from "./batch-in
 describe("options of a batch indexer", () => {
   it("have the documented defaults", () => {
     expect(resolveBatchIndexerOptions({})).toMatchObject({
+      pollIntervalMs: 1_000,
+      maxPollDurationMs: 300_000,
       metadataPollIntervalMs: 1_000,
       metadataMaxPollDurationMs: 300_000,
       topicPollTimeoutMs: 5_000,

@@ -11,8 +11,9 @@ import {
   started,
   until,
 } from "../../../tests/kit/pipeline.ts";
+import type { TickData } from "../../contracts/index.ts";
 import { setup, type TestContext } from "../../testing/index.ts";
-import { type ComponentType, DummyIndexer } from "../index.ts";
+import { BatchIndexer, type ComponentType, DummyIndexer } from "../index.ts";
 
 /** Leaves files to the topic: no sweep takes them. */
 const unswept = { ...quick, sweepIntervalMs: 60_000 };
@@ -159,6 +160,39 @@ describe("BatchIndexer without buffering", () => {
     await until("it is acknowledged", async () => (await lagOf(pipeline.topics, "tick-by-tick")) === 0);
     expect(indexer.flushes).toEqual([1, 1, 1, 1, 1]);
     expect(await seenTicks(t)).toEqual(range(0, 5));
+  });
+});
+
+describe("BatchIndexer that declares no components", () => {
+  class Plain extends BatchIndexer {
+    readonly flushes: number[] = [];
+
+    protected override flushTicks(ticks: readonly TickData[]) {
+      this.flushes.push(ticks.length);
+    }
+  }
+
+  it("waits for metadata, fails when there is none in time, and buffers", async () => {
+    await using t = await setup();
+    t.logs.expectLog({
+      logger: "plain",
+      level: "error",
+      message: "Failed: The metadata of run run-1 was not indexed within 50 ms*",
+    });
+    const pipeline = await openPipeline(t);
+    await pipeline.send(0, 10);
+    const { storage, database, topic } = await pipeline.resources("plain");
+    const options = { ...unswept, metadataMaxPollDurationMs: 50 };
+    const indexer = await started(t, new Plain("plain", { storage, database, topic }, options));
+    await until("it has given up", () => indexer.state === "ERROR");
+    expect(indexer.failure).toMatchObject({ code: "METADATA_TIMEOUT" });
+    expect(indexer.flushes).toEqual([]);
+
+    await pipeline.writeMetadata();
+    await indexer.start();
+    await until("it is acknowledged", async () => (await lagOf(pipeline.topics, "plain")) === 0);
+    expect(indexer.flushes).toEqual([10]);
+    expect(await ledger(t, "Plain")).toEqual({});
   });
 });
 
