@@ -114,11 +114,11 @@ describe("BatchIndexer with buffering", () => {
     await second.stop();
     expect(await ledger(t, "Recorder")).toMatchObject({ 300: "completed 100" });
     expect(await seenTicks(t)).toEqual(range(0, 400));
-    t.logs.expectLog({
-      logger: "first",
-      level: "info",
-      message: "Indexed 300 ticks and ended 3 files of run run-1 so far.",
-    });
+    const summary = "Indexed 300 ticks and ended 3 files of run run-1 so far.";
+    t.logs.expectLog({ logger: "first", level: "info", message: summary });
+    t.logs.expectLog({ logger: "pipeline.admission", level: "debug", message: "Claimed a file" });
+    for (const message of ["Buffered", "Flushed"])
+      t.logs.expectLog({ logger: "first", level: "debug", message });
   });
 
   it("completes an empty file", async () => {
@@ -245,6 +245,7 @@ describe("DummyIndexer", () => {
     await pipeline.write(1000, 100);
     await until("the gap is filled", () => indexer.getMetrics().batches_processed === 4);
     await until("the gap is closed", async () => (await gaps(t)).length === 0);
+    t.logs.expectLog({ logger: "pipeline.gap-detection", level: "debug", message: "Gaps have changed" });
     expect(indexer.getMetrics()).toMatchObject({
       ticks_processed: 400,
       cells_observed: 400,
