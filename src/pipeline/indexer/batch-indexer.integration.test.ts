@@ -253,6 +253,33 @@ describe("DummyIndexer", () => {
     });
   });
 
+  it("looks below its batchPath only", async () => {
+    await using t = await setup();
+    t.logs.expectLog({
+      logger: "pipeline.gap-detection",
+      level: "warn",
+      message: "Permanent gap: [0, 99999] *",
+    });
+    const pipeline = await openPipeline(t);
+    await pipeline.writeMetadata();
+    for (const start of [0, 100_000, 100_010]) await pipeline.write(start, 10);
+    const { storage, database, coordinator } = await pipeline.resources("unused");
+    const indexer = new DummyIndexer(
+      "dummy",
+      { storage, database, coordinator },
+      {
+        ...unswept,
+        source: "discovery",
+        batchPath: "run-1/raw/00000000000/001/",
+        gapWarningTimeoutMs: 50,
+      },
+    );
+    await started(t, indexer);
+    await until("two files are done", () => indexer.getMetrics().batches_processed === 2);
+    await until("the gap is given up", () => indexer.getMetrics().permanent_gaps_detected === 1);
+    expect(await ledger(t, "DummyIndexer")).toEqual({ 100000: "completed 10", 100010: "completed 10" });
+  });
+
   it("gives up a gap that stays, with one warning", async () => {
     await using t = await setup();
     t.logs.expectLog({

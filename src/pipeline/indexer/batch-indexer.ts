@@ -12,7 +12,11 @@ import {
   type ComponentType,
   createComponents,
 } from "./batch-indexer-components.ts";
-import { type BatchIndexerOptions, resolveBatchIndexerOptions } from "./batch-indexer-options.ts";
+import {
+  type BatchIndexerOptions,
+  batchPathOf,
+  resolveBatchIndexerOptions,
+} from "./batch-indexer-options.ts";
 import { Failures } from "./failures.ts";
 import { FileIntake } from "./file-intake.ts";
 import { FileReadError, FileReader } from "./file-reader.ts";
@@ -169,7 +173,8 @@ export abstract class BatchIndexer<Desc extends DescMessage = typeof TickDataSch
 
   async #begin(runId: string, signal: AbortSignal): Promise<FileIntake<Desc>> {
     const { coordinator, metadata, gapDetection } = this.#components;
-    const { source, pollIntervalMs, sweepIntervalMs, stalledAfterMs, batchPath } = this.options;
+    const { source, pollIntervalMs, sweepIntervalMs, stalledAfterMs } = this.options;
+    const prefix = batchPathOf(runId, this.options.batchPath);
     await this.#registerGroup(runId);
     await metadata?.loadMetadata(runId, signal);
     const admission = this.#admission;
@@ -190,7 +195,7 @@ export abstract class BatchIndexer<Desc extends DescMessage = typeof TickDataSch
         gapDetection,
         metadata,
         stalledAfterMs,
-        prefix: batchPath ?? `${runId}/`,
+        prefix,
         isOnlySource: source === "discovery",
       });
     return new FileIntake({
