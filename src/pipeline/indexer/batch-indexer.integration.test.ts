@@ -253,6 +253,23 @@ describe("DummyIndexer", () => {
     });
   });
 
+  it("has the figures of its coordinator, unless that is a resource with figures of its own", async () => {
+    await using t = await setup();
+    const pipeline = await openPipeline(t);
+    await pipeline.writeMetadata();
+    await pipeline.send(0, 10);
+    const { coordinator, ...resources } = await pipeline.resources("dummy");
+    const indexer = await started(t, new DummyIndexer("dummy", resources, unswept));
+    await until("the file is done", () => indexer.getMetrics().batches_processed === 1);
+    expect(indexer.getMetrics()).toMatchObject({
+      claim_successes: 1,
+      batches_completed: 1,
+      metadata_reads: expect.any(Number),
+    });
+    const bound = new DummyIndexer("bound", { ...resources, coordinator }, unswept);
+    expect(bound.getMetrics()).not.toHaveProperty("claim_successes");
+  });
+
   it("looks below its batchPath only", async () => {
     await using t = await setup();
     t.logs.expectLog({

@@ -138,6 +138,7 @@ export abstract class BatchIndexer<Desc extends DescMessage = typeof TickDataSch
 
   override getMetrics(): Readonly<Record<string, number>> {
     return {
+      ...this.#components.ownMetrics(),
       ...super.getMetrics(),
       ...this.#counts.values,
       batches_claimed: this.#admission.claimed.value,
