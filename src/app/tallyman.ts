@@ -53,6 +53,8 @@ export interface EmbeddedOptions extends EmbeddedServerOptions, OpenOptions {
   readonly schema?: string;
   /** Connections at most. Default 10. */
   readonly poolMax?: number;
+  /** Window of rates and percentiles. Default 5 s. */
+  readonly metricsWindowSeconds?: number;
 }
 
 /**
@@ -112,10 +114,15 @@ export class Tallyman implements AsyncDisposable {
    * @throws TallymanError EMBEDDED_… with what is wrong about binaries, folder or start
    */
   static async embedded(options: EmbeddedOptions = {}): Promise<Tallyman> {
-    const { schema, poolMax, ...serverOptions } = options;
+    const { schema, poolMax, metricsWindowSeconds, ...serverOptions } = options;
     const embedded = await EmbeddedServer.attach(serverOptions);
     try {
-      const pool = { url: embedded.url(), ...(schema && { schema }), ...(poolMax && { poolMax }) };
+      const pool = {
+        url: embedded.url(),
+        ...(schema && { schema }),
+        ...(poolMax && { poolMax }),
+        ...(metricsWindowSeconds && { metricsWindowSeconds }),
+      };
       const tallyman = new Tallyman(await Database.connect(pool, embedded), embedded);
       return await tallyman.#ready(options);
     } catch (error) {
@@ -125,14 +132,18 @@ export class Tallyman implements AsyncDisposable {
   }
 
   /** Opens Tallyman as the configuration says: on its server, or embedded. */
-  static open(config: DatabaseConfig, options: OpenOptions = {}): Promise<Tallyman> {
-    const { schema, maxPoolSize: poolMax } = config;
+  static open(
+    config: DatabaseConfig,
+    { metricsWindowSeconds, ...options }: OpenOptions & Pick<DatabaseOptions, "metricsWindowSeconds"> = {},
+  ): Promise<Tallyman> {
+    const { schema, maxPoolSize } = config;
+    const pool = { schema, poolMax: maxPoolSize, ...(metricsWindowSeconds && { metricsWindowSeconds }) };
     if (config.url === undefined) {
       const { folder, port } = config.embedded;
-      return Tallyman.embedded({ folder, ...(port && { port }), schema, poolMax, ...options });
+      return Tallyman.embedded({ folder, ...(port && { port }), ...pool, ...options });
     }
     const listen = config.listenUrl === undefined ? {} : { listenUrl: config.listenUrl };
-    return Tallyman.connect({ database: { url: config.url, schema, poolMax, ...listen }, ...options });
+    return Tallyman.connect({ database: { url: config.url, ...pool, ...listen }, ...options });
   }
 
   /** The command bus: send commands, follow batches, repair failures. */

@@ -36,12 +36,12 @@ export async function openConfig(
  */
 export async function openTallyman(
   options: GlobalOptions,
-  { database }: Config,
+  { database, settings: { metricsWindowSeconds } }: Config,
   openOptions: OpenOptions = {},
 ): Promise<Tallyman> {
   const isServerMeant =
     serverUrl(options) !== undefined && (options.url !== undefined || !process.env.DATABASE_URL);
-  if (!isServerMeant) return Tallyman.open(database, openOptions);
+  if (!isServerMeant) return Tallyman.open(database, { metricsWindowSeconds, ...openOptions });
   throw new TallymanError(
     "USAGE",
     "This command needs the database itself, not a server. Leave out --url and TALLYMAN_URL, and name the database with --database-url, DATABASE_URL or the configuration.",

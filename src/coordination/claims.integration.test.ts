@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Database } from "../database/index.ts";
+import { type Database, ensureRunSchema } from "../database/index.ts";
 import { setup } from "../testing/index.ts";
 import { type BatchCoordinatorOptions, type BatchCoordinatorReady, createBatchCoordinator } from "./index.ts";
 
@@ -55,6 +55,35 @@ describe("setIndexerClass", () => {
   });
 });
 
+describe("the ledger and the gap map", () => {
+  it("have the keys, the checks and the indexes", async () => {
+    await using t = await setup();
+    const run = t.database.forRun(await ensureRunSchema(t.database, "run-1"));
+    const { rows } = await run.query<{ name: string; columns: string }>(
+      `SELECT c.relname AS name, string_agg(a.attname, ', ' ORDER BY a.attnum) AS columns
+       FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_attribute a ON a.attrelid = c.oid
+       WHERE i.indrelid IN ('sim.coordinator_batches'::regclass, 'sim.coordinator_gaps'::regclass)
+       GROUP BY c.relname ORDER BY c.relname`,
+    );
+    expect(rows.map(({ name, columns }) => `${name}: ${columns}`)).toEqual([
+      "coordinator_batches_pkey: indexer_class, batch_filename",
+      "coordinator_gaps_pkey: indexer_class, gap_start_tick",
+      "idx_coordinator_batches_status: status",
+      "idx_coordinator_batches_tick_end: indexer_class, tick_end",
+      "idx_coordinator_gaps_status: status",
+      "idx_coordinator_gaps_tick_range: gap_start_tick, gap_end_tick",
+    ]);
+    const ready = coordinator(t.database);
+    await ready.tryClaim(first, 0, 990);
+    await ready.recordGap(1000, 1990);
+    for (const table of ["coordinator_batches", "coordinator_gaps"])
+      await expect(run.query(`UPDATE sim.${table} SET status = 'done'`)).rejects.toMatchObject({
+        code: "23514",
+        constraint: "check_status",
+      });
+  });
+});
+
 describe("claims", () => {
   it("are held by one instance; another one is told so", async () => {
     await using t = await setup();
@@ -71,6 +100,7 @@ describe("claims", () => {
     });
     await expect(a.tryClaim(first, 0, 990)).rejects.toMatchObject({ code: "BATCH_ALREADY_CLAIMED" });
     expect(b.getMetrics()).toMatchObject({ claim_attempts: 1, claim_successes: 0, claim_conflicts: 1 });
+    expect(b.getMetrics()).toMatchObject({ claims_window_total: 1 });
   });
 
   it("of different indexer classes do not affect each other", async () => {

@@ -3,6 +3,7 @@ import {
   type ErrorLog,
   latencyMetrics,
   type OperationalErrorCode,
+  SlidingWindowCounter,
   TimedOperation,
 } from "../monitoring/index.ts";
 
@@ -21,11 +22,13 @@ export class CoordinatorMetrics {
   readonly batchesCompleted: Counter = new Counter();
   readonly batchesFailed: Counter = new Counter();
   readonly gapsReleased: Counter = new Counter();
+  readonly #claims: SlidingWindowCounter;
   gapsPending = 0;
 
   constructor(errors: ErrorLog, windowSeconds: number | undefined) {
     const timed = (code: OperationalErrorCode, message: string) =>
       new TimedOperation({ code, message, errors, windowSeconds });
+    this.#claims = new SlidingWindowCounter(windowSeconds);
     this.claim = timed("CLAIM_FAILED", "Failed to claim batch");
     this.complete = timed("MARK_COMPLETED_FAILED", "Failed to mark batch completed");
     this.fail = timed("MARK_FAILED_FAILED", "Failed to mark batch failed");
@@ -39,6 +42,7 @@ export class CoordinatorMetrics {
   claimed(attempts: number, successes: number): void {
     this.claimAttempts.increment(attempts);
     this.claimSuccesses.increment(successes);
+    this.#claims.recordCount(attempts);
   }
 
   get values(): Readonly<Record<string, number>> {
@@ -49,6 +53,8 @@ export class CoordinatorMetrics {
       claim_successes: successes,
       claim_conflicts: attempts - successes,
       claim_success_rate: attempts > 0 ? successes / attempts : 0,
+      claims_per_sec: this.#claims.getRate(),
+      claims_window_total: this.#claims.getWindowSum(),
       batches_completed: this.batchesCompleted.value,
       batches_failed: this.batchesFailed.value,
       gaps_pending: this.gapsPending,

@@ -36,7 +36,7 @@ export interface BatchCoordinatorOptions {
   readonly leaseMs: number;
   /** Names this instance in the ledger; unique among those that run. Default a random one. */
   readonly instanceId: string;
-  /** Window of the latency percentiles. Default 5 s. */
+  /** Window of the rates and latency percentiles. Default: the database's. */
   readonly metricsWindowSeconds: number;
 }
 
@@ -59,7 +59,8 @@ class DatabaseBatchCoordinator extends DatabaseGapMap implements BatchCoordinato
   #indexerClass: string | undefined;
 
   constructor(database: Database, options: GivenOptions<BatchCoordinatorOptions>) {
-    const defaults = { leaseMs: 60_000, instanceId: randomUUID(), metricsWindowSeconds: 5 };
+    const { metricsWindowSeconds } = database;
+    const defaults = { leaseMs: 60_000, instanceId: randomUUID(), metricsWindowSeconds };
     const resolved = resolveOptions<BatchCoordinatorOptions>(defaults, options);
     super(database, resolved.metricsWindowSeconds);
     this.#options = resolved;

@@ -13,7 +13,7 @@ import { ErrorLog, type Monitorable, type OperationalError } from "../monitoring
 
 /** Settings that every capability has. */
 export interface CapabilityOptions {
-  /** Window of the latency percentiles. Default 5 s. */
+  /** Window of the latency percentiles. Default: the database's. */
   readonly metricsWindowSeconds?: number;
 }
 

@@ -24,7 +24,7 @@ export class MetadataReader extends DatabaseCapability {
   constructor(database: Database, options: CapabilityOptions = {}) {
     super(database);
     const { errors } = this;
-    const windowSeconds = options.metricsWindowSeconds;
+    const windowSeconds = options.metricsWindowSeconds ?? database.metricsWindowSeconds;
     const timed = (code: string, message: string) =>
       new TimedOperation({ code, message, errors, windowSeconds });
     this.#get = timed("GET_METADATA_FAILED", "Failed to read metadata");

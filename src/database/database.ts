@@ -48,6 +48,8 @@ export class Database implements Executor, Monitorable, AsyncDisposable {
   readonly names: SchemaNames;
   /** Hints from other processes; see {@link Listener}. */
   readonly listener: Listener;
+  /** Window of rates and percentiles, here and in what works on this database. */
+  readonly metricsWindowSeconds: number;
   readonly #pool: pg.Pool;
   readonly #url: string;
   readonly #embedded: EmbeddedServer | undefined;
@@ -61,6 +63,7 @@ export class Database implements Executor, Monitorable, AsyncDisposable {
     this.#url = options.url;
     this.#embedded = embedded;
     this.names = new SchemaNames(options.schema);
+    this.metricsWindowSeconds = options.metricsWindowSeconds;
     this.#metrics = new DatabaseMetrics(options.metricsWindowSeconds);
     this.#pool = createPool(options);
     const listenUrl = options.listenUrl === undefined ? options.url : options.listenUrl;

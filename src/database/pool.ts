@@ -19,7 +19,7 @@ export interface DatabaseOptions {
   readonly listenUrl?: string | null;
   /** How long a statement waits for a connection. Default 10 s. */
   readonly acquireTimeoutMs?: number;
-  /** Window of the rates in {@link Database.getMetrics}. Default 5 s. */
+  /** Window of rates and percentiles, here and in what works on this database. Default 5 s. */
   readonly metricsWindowSeconds?: number;
   /** Shown in `pg_stat_activity`. Default `tallyman`. */
   readonly applicationName?: string;

@@ -10,16 +10,8 @@ import type { Received } from "./received-message.ts";
 /** What a reader tells about itself. */
 export class ReaderMetrics {
   readonly errors = new ErrorLog();
-  readonly claim = new TimedOperation({
-    code: "TOPIC_CLAIM_FAILED",
-    message: "Failed to claim messages",
-    errors: this.errors,
-  });
-  readonly ack = new TimedOperation({
-    code: "TOPIC_ACK_FAILED",
-    message: "Failed to acknowledge messages",
-    errors: this.errors,
-  });
+  readonly claim: TimedOperation;
+  readonly ack: TimedOperation;
   readonly acknowledged = new Counter();
   readonly handedBack = new Counter();
   readonly deadLettered = new Counter();
@@ -27,7 +19,17 @@ export class ReaderMetrics {
   readonly #received = new Counter();
   readonly #redelivered = new Counter();
   readonly #emptyPolls = new Counter();
-  readonly #rate = new SlidingWindowCounter();
+  readonly #rate: SlidingWindowCounter;
+
+  /** @param windowSeconds of rates and percentiles; 5 by default */
+  constructor(windowSeconds: number | undefined) {
+    const { errors } = this;
+    const timed = (code: string, message: string) =>
+      new TimedOperation({ code, message, errors, windowSeconds });
+    this.claim = timed("TOPIC_CLAIM_FAILED", "Failed to claim messages");
+    this.ack = timed("TOPIC_ACK_FAILED", "Failed to acknowledge messages");
+    this.#rate = new SlidingWindowCounter(windowSeconds);
+  }
 
   /** Counts what a poll handed out. */
   received(messages: readonly Received[]): void {

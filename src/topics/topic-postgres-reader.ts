@@ -35,7 +35,7 @@ export class PostgresTopicReader<Desc extends DescMessage> extends TopicReaderBa
   #unsubscribe: (() => void) | undefined;
 
   constructor(schema: Desc, options: ResolvedReaderOptions, target: ReaderTarget) {
-    super(schema, options);
+    super(schema, options, target.database.metricsWindowSeconds);
     this.#target = target;
   }
 

@@ -23,7 +23,7 @@ export class PostgresTopicWriter<Desc extends DescMessage> extends TopicWriterBa
     database: Database,
     hints: TopicHints,
   ) {
-    super(schema, topic.name, runId);
+    super(schema, topic.name, runId, database.metricsWindowSeconds);
     this.#database = database;
     this.#hints = hints;
     this.#topicId = topic.topicId;

@@ -366,6 +366,19 @@ describe("readers and writers", () => {
     expect(unknown).toEqual([]);
   });
 
+  it("have their rates over the database's window", async () => {
+    await using t = await setup();
+    const database = await t.connect({ metricsWindowSeconds: 3_600 });
+    await using topics = new PostgresTopics(database);
+    const writer = await topics.writer(BatchInfoSchema, { topic });
+    const reader = await topics.reader(BatchInfoSchema, { topic, group: "g" });
+    await writer.send(info("m"));
+    await reader.ack(await one(reader));
+    // One message in an hour; in a window of five seconds it would be one in at most five.
+    expect(writer.getMetrics().messages_sent_per_sec).toBeLessThan(1 / 1_000);
+    expect(reader.getMetrics().messages_received_per_sec).toBeLessThan(1 / 1_000);
+  });
+
   it("work in a schema of another name", async () => {
     await using t = await setup({ empty: true });
     const database = await t.connect({ schema: "crew" });

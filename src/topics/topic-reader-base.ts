@@ -39,12 +39,14 @@ export abstract class TopicReaderBase<Desc extends DescMessage>
 {
   readonly group: string;
   protected readonly options: ResolvedReaderOptions;
-  protected readonly metrics = new ReaderMetrics();
+  protected readonly metrics: ReaderMetrics;
   readonly #schema: Desc;
   #runId: string;
 
-  constructor(schema: Desc, options: ResolvedReaderOptions) {
+  /** @param windowSeconds of rates and percentiles; 5 by default */
+  constructor(schema: Desc, options: ResolvedReaderOptions, windowSeconds?: number) {
     super(options.topic, `The reader of topic ${options.topic} for group ${options.group}`);
+    this.metrics = new ReaderMetrics(windowSeconds);
     this.#schema = schema;
     this.options = options;
     this.group = options.group;

@@ -26,19 +26,23 @@ export abstract class TopicWriterBase<Desc extends DescMessage>
 {
   readonly #schema: Desc;
   readonly #errors = new ErrorLog();
-  readonly #send = new TimedOperation({
-    code: "TOPIC_SEND_FAILED",
-    message: "Failed to send to topic",
-    errors: this.#errors,
-  });
+  readonly #send: TimedOperation;
   readonly #sent = new Counter();
   readonly #duplicates = new Counter();
-  readonly #rate = new SlidingWindowCounter();
+  readonly #rate: SlidingWindowCounter;
   #runId: string;
 
-  constructor(schema: Desc, topic: string, runId: string | undefined) {
+  /** @param windowSeconds of rates and percentiles; 5 by default */
+  constructor(schema: Desc, topic: string, runId: string | undefined, windowSeconds?: number) {
     super(topic, `The writer of topic ${topic}`);
     this.#schema = schema;
+    this.#send = new TimedOperation({
+      code: "TOPIC_SEND_FAILED",
+      message: "Failed to send to topic",
+      errors: this.#errors,
+      windowSeconds,
+    });
+    this.#rate = new SlidingWindowCounter(windowSeconds);
     this.#runId = runId === undefined ? "" : validateRunId(runId);
   }
 

@@ -78,7 +78,9 @@ const settings = z
       .min(1)
       .max(3600)
       .default(5)
-      .describe("Length of the sliding window for rates and percentiles, in seconds."),
+      .describe(
+        "Length of the sliding window for rates and percentiles of the database and of what works on it, in seconds.",
+      ),
     stopTimeoutMs: milliseconds(30_000).describe(
       "How long each service may take to stop, its final flush included, in milliseconds.",
     ),

@@ -2,6 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { builtInResources, builtInServices, wiringProblems } from "../services/index.ts";
 import { configFileName, findConfigFile, loadConfig } from "./load-config.ts";
 import { starterConfig } from "./starter-config.ts";
 
@@ -34,6 +35,7 @@ describe("loadConfig", () => {
     expect(Object.keys(config.resources)).toEqual([
       "tick-storage",
       "batch-topic",
+      "batch-topic-dead-letters",
       "metadata-topic",
       "index-database",
       "tick-queue",
@@ -42,6 +44,8 @@ describe("loadConfig", () => {
     expect(config.services["dummy-indexer"]?.resources.topic).toEqual([
       { usage: "topic-read", resource: "batch-topic", parameters: { consumerGroup: "dummy-indexer" } },
     ]);
+    const types = { services: builtInServices(), resources: builtInResources() };
+    expect(wiringProblems(config, types)).toEqual([]);
   });
 
   it("prefers the flag's file, then the environment's, then the folder's", async () => {

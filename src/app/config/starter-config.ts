@@ -38,7 +38,7 @@ database:
 settings:
   # debug, info, warn or error
   logLevel: info
-  # Window of rates and percentiles, in seconds.
+  # Window of rates and percentiles of the database and of what works on it, in seconds.
   metricsWindowSeconds: 5
   # How long each service may take to stop, its final flush included.
   # stopTimeoutMs: 30000
@@ -77,6 +77,11 @@ resources: {}
 #     className: PostgresTopic
 #     options:
 #       claimTimeout: 300
+#   # Where announcements of files go that can't be indexed.
+#   batch-topic-dead-letters:
+#     className: PostgresTopic
+#     options:
+#       capacity: 10000
 #   metadata-topic:
 #     className: PostgresTopic
 #   index-database:
@@ -136,11 +141,20 @@ services: {}
 #       storage: storage-read:tick-storage
 #       metadata: db-meta-read:index-database
 #       topic: topic-read:batch-topic?consumerGroup=dummy-indexer
+#       # What is not bound is made on the configured database, except a dlq: without one, a file that
+#       # can't be indexed puts the service in ERROR; with one it is given up after maxRetries.
+#       coordinator: db-coordinator:index-database
+#       idempotency: db-idempotency:index-database
+#       retryTracker: retry-tracker:index-database
+#       dlq: dlq:batch-topic-dead-letters
 #     options:
 #       metadataPollIntervalMs: 1000
 #       metadataMaxPollDurationMs: 300000
 #       insertBatchSize: 1000
 #       flushTimeoutMs: 5000
+#       maxRetries: 3
+#       # For indexers without a ledger: don't read again what was processed.
+#       enableIdempotency: false
 #     # Started by name only, with \`tallyman service start dummy-indexer\`.
 #     autostart: false
 #     # When it fails: started again after 1, 2, 4 … s, five times in a row at most.

@@ -24,6 +24,8 @@ const ports = {
   coordinator: optionalPort(port("db-coordinator")),
   idempotency: optionalPort(port("db-idempotency")),
   tables: optionalPort(port("db-tables")),
+  retries: optionalPort(port("retry-tracker")),
+  failures: optionalPort(port("retry-tracker")),
 };
 
 type Resources = BoundResources<typeof ports>;
@@ -65,10 +67,13 @@ resources:
   batch-topic: { className: PostgresTopic, options: { claimTimeout: 60, retentionMs: "3600000" } }
   letters: { className: PostgresTopic }
   index: { className: PostgresDatabase }
+  retries: { className: InMemoryRetryTracker }
 services:
   a:
     className: Taker
     resources:${required}one
+      retries: retry-tracker:retries
+      failures: retry-tracker:index
       letters: dlq:letters
       metadata: db-meta-write:index
       reader: db-meta-read:index
@@ -77,7 +82,8 @@ services:
       tables: db-tables:index
   b:
     className: Taker
-    resources:${required}two&startAt=now&claimTimeout=0`,
+    resources:${required}two&startAt=now&claimTimeout=0
+      retries: retry-tracker:retries`,
   );
   await manager.start();
   expect(manager.status().map(({ name, state }) => `${name} ${state}`)).toEqual([
@@ -103,6 +109,9 @@ services:
   expect(await a.idempotency?.isProcessed("Taker", "x")).toBe(false);
   a.coordinator?.setSimulationRun("run-1");
   expect(await a.coordinator?.setIndexerClass("Taker").getMaxCompletedTickEnd()).toBe(-1);
+  expect(await a.retries?.incrementAndGetRetryCount("x")).toBe(1);
+  expect(await b.retries?.incrementAndGetRetryCount("x")).toBe(2);
+  expect(await a.failures?.incrementAndGetRetryCount("x")).toBe(1);
   expect(a.letters?.topic).toBe("letters");
   expect(await tallyman.topics.listTopics()).toMatchObject([
     { name: "batch-topic", retentionMs: 3_600_000, groups: 2 },

@@ -55,31 +55,35 @@ export class GapDetectionComponent {
   }
 
   /** Brings the recorded gaps in line with what is known. */
-  reconcile(expected: ExpectedRange): Promise<ReconciledGaps> {
-    return this.#coordinator.reconcileGaps(expected);
+  async reconcile(expected: ExpectedRange): Promise<ReconciledGaps> {
+    const gaps = await this.#coordinator.reconcileGaps(expected);
+    const { opened, closed, pending } = gaps;
+    if (opened > 0 || closed > 0) log.debug("Gaps have changed", { opened, closed, pending });
+    return gaps;
   }
 
   /**
    * One turn of the search. Files that were found are in the manifest afterwards and their gaps are
    * closed: claim them next.
    *
+   * @param prefix the run's id, or what the keys of the files that are looked for begin with
    * @returns the files that were found, the oldest first
    */
-  async search(runId: string, expected: ExpectedRange): Promise<readonly BatchFileName[]> {
+  async search(prefix: string, expected: ExpectedRange): Promise<readonly BatchFileName[]> {
     const found: BatchFileName[] = [];
     for (const gap of await this.#coordinator.listGaps(gapsPerTurnMax, "pending")) {
-      found.push(...(await this.#searchGap(runId, gap)));
+      found.push(...(await this.#searchGap(prefix, gap)));
     }
     if (found.length > 0) await this.#register(found, expected);
     return found;
   }
 
-  async #searchGap(runId: string, gap: GapInfo): Promise<readonly BatchFileName[]> {
+  async #searchGap(prefix: string, gap: GapInfo): Promise<readonly BatchFileName[]> {
     const { gapStartTick, gapEndTick } = gap;
     // Asked before the listing: only one that began past the deadline may end the search.
     const isOverdue = await this.#coordinator.isGapOlderThan(gapStartTick, this.#options.gapWarningTimeoutMs);
     const { files } = await this.#storage.listBatchFiles(
-      `${runId}/`,
+      prefix,
       undefined,
       filesPerGapMax,
       gapStartTick,
@@ -91,7 +95,7 @@ export class GapDetectionComponent {
 
   async #register(files: readonly BatchFileName[], expected: ExpectedRange): Promise<void> {
     await this.#coordinator.registerFiles(files.map(candidateOf));
-    await this.#coordinator.reconcileGaps(expected);
+    await this.reconcile(expected);
     log.debug("Found files in gaps", { files: files.length, first: files[0]?.key });
   }
 

@@ -23,6 +23,10 @@ describe("IdempotencyComponent", () => {
     await component.markProcessed("a");
   });
 
+  it("refuses to work without a tracker", () => {
+    expect(() => new IdempotencyComponent(undefined as never, "Dummy")).toThrow(/tracker must be given/);
+  });
+
   it.each(["", "  "])("refuses the class name '%s'", (indexerClass) => {
     expect(() => new IdempotencyComponent(new InMemoryIdempotencyTracker(), indexerClass)).toThrow(/name/);
   });

@@ -1,5 +1,6 @@
 import type { BatchInfo } from "../../contracts/index.ts";
 import type { BatchCoordinatorReady } from "../../coordination/index.ts";
+import { Counter } from "../../monitoring/index.ts";
 import { logger } from "../../runtime/index.ts";
 import { StaleMessageError, type TopicMessage, type TopicReader } from "../../topics/index.ts";
 import type { IdempotencyComponent } from "../components/idempotency-component.ts";
@@ -25,6 +26,8 @@ export class Admission {
   readonly #resources: AdmissionResources;
   /** The files that this instance has, by name, from claim to commit. */
   readonly files: Map<string, IndexedFile> = new Map();
+  /** Files that were entered so far. */
+  readonly claimed: Counter = new Counter();
 
   constructor(resources: AdmissionResources) {
     this.#resources = resources;
@@ -95,6 +98,9 @@ export class Admission {
   #enter(file: IndexedFile): IndexedFile {
     const own = { ...file };
     this.files.set(file.filename, own);
+    this.claimed.increment();
+    const { storageKey, tickStart, tickEnd, resumeAt } = file;
+    log.debug("Claimed a file", { storageKey, tickStart, tickEnd, resumeAt });
     return own;
   }
 

@@ -60,6 +60,8 @@ export interface BatchIndexerComponents<T> {
   readonly dlq: DlqComponent | undefined;
   /** What among them must know the run. */
   readonly runScoped: readonly RunScoped[];
+  /** Figures of what was made here for want of a resource; a resource that was given has them itself. */
+  ownMetrics(): Readonly<Record<string, number>>;
 }
 
 /** Makes the components that an indexer declares. @throws TallymanError INVALID_OPTION for one that lacks another */
@@ -80,6 +82,7 @@ export function createComponents<T>(
     ? (resources.idempotency ?? new DatabaseIdempotencyTracker(database))
     : undefined;
   const { maxRetries, gapWarningTimeoutMs } = options;
+  const own = [resources.metadata ? undefined : reader, resources.coordinator ? undefined : coordinator];
   return {
     metadata: reader && new MetadataReadingComponent(reader, options),
     coordinator,
@@ -99,6 +102,7 @@ export function createComponents<T>(
           })
         : undefined,
     runScoped: [reader, coordinator, tracker, resources.topic].flatMap(runScoped),
+    ownMetrics: () => Object.assign({}, ...own.map((each) => each?.getMetrics())),
   };
 }
 

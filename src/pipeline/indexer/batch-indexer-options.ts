@@ -1,3 +1,4 @@
+import { TallymanError } from "../../errors/index.ts";
 import { type GivenOptions, type OptionDefaults, oneOf, resolveOptions } from "../../runtime/index.ts";
 
 /** Settings of a batch indexer, by the names that the configuration file has. */
@@ -20,7 +21,7 @@ export interface BatchIndexerOptions {
   readonly sweepIntervalMs: number;
   /** How long a stalled connection may lock a file past its lease before others end it. Default 60 s. */
   readonly stalledAfterMs: number;
-  /** Where the run's files lie in storage. Default `<runId>/`. */
+  /** Which of the run's files to find: those whose keys begin so. Default `<runId>/`, all of them. */
   readonly batchPath?: string | undefined;
   /** Ticks of one insert, whatever the size of the files. Default 1,000. */
   readonly insertBatchSize: number;
@@ -65,4 +66,14 @@ export function resolveBatchIndexerOptions(
   return resolveOptions<BatchIndexerOptions>(defaults, given, {
     source: oneOf("topic", "discovery"),
   });
+}
+
+/** The beginning of the keys that are looked for. @throws TallymanError INVALID_OPTION for one outside the run */
+export function batchPathOf(runId: string, batchPath = `${runId}/`): string {
+  if (batchPath.startsWith(`${runId}/`)) return batchPath;
+  throw new TallymanError(
+    "INVALID_OPTION",
+    `Option 'batchPath' must begin with '${runId}/', where the run's files lie, but is '${batchPath}'.`,
+    { details: { option: "batchPath" } },
+  );
 }

@@ -11,8 +11,9 @@ import {
   started,
   until,
 } from "../../../tests/kit/pipeline.ts";
+import type { TickData } from "../../contracts/index.ts";
 import { setup, type TestContext } from "../../testing/index.ts";
-import { type ComponentType, DummyIndexer } from "../index.ts";
+import { BatchIndexer, type ComponentType, DummyIndexer } from "../index.ts";
 
 /** Leaves files to the topic: no sweep takes them. */
 const unswept = { ...quick, sweepIntervalMs: 60_000 };
@@ -36,7 +37,13 @@ describe("BatchIndexer with buffering", () => {
       200: "claimed 50",
     });
     expect(await lagOf(pipeline.topics, "recorder")).toBe(1);
-    expect(indexer.getMetrics()).toMatchObject({ current_buffer_size: 50, batches_processed: 2 });
+    expect(indexer.getMetrics()).toMatchObject({
+      current_buffer_size: 50,
+      batches_claimed: 3,
+      batches_processed: 2,
+      ticks_observed: 300,
+      runs_processed: 1,
+    });
 
     await pipeline.send(300, 100);
     await pipeline.send(400, 100);
@@ -107,6 +114,11 @@ describe("BatchIndexer with buffering", () => {
     await second.stop();
     expect(await ledger(t, "Recorder")).toMatchObject({ 300: "completed 100" });
     expect(await seenTicks(t)).toEqual(range(0, 400));
+    const summary = "Indexed 300 ticks and ended 3 files of run run-1 so far.";
+    t.logs.expectLog({ logger: "first", level: "info", message: summary });
+    t.logs.expectLog({ logger: "pipeline.admission", level: "debug", message: "Claimed a file" });
+    for (const message of ["Buffered", "Flushed"])
+      t.logs.expectLog({ logger: "first", level: "debug", message });
   });
 
   it("completes an empty file", async () => {
@@ -148,6 +160,39 @@ describe("BatchIndexer without buffering", () => {
     await until("it is acknowledged", async () => (await lagOf(pipeline.topics, "tick-by-tick")) === 0);
     expect(indexer.flushes).toEqual([1, 1, 1, 1, 1]);
     expect(await seenTicks(t)).toEqual(range(0, 5));
+  });
+});
+
+describe("BatchIndexer that declares no components", () => {
+  class Plain extends BatchIndexer {
+    readonly flushes: number[] = [];
+
+    protected override flushTicks(ticks: readonly TickData[]) {
+      this.flushes.push(ticks.length);
+    }
+  }
+
+  it("waits for metadata, fails when there is none in time, and buffers", async () => {
+    await using t = await setup();
+    t.logs.expectLog({
+      logger: "plain",
+      level: "error",
+      message: "Failed: The metadata of run run-1 was not indexed within 50 ms*",
+    });
+    const pipeline = await openPipeline(t);
+    await pipeline.send(0, 10);
+    const { storage, database, topic } = await pipeline.resources("plain");
+    const options = { ...unswept, metadataMaxPollDurationMs: 50 };
+    const indexer = await started(t, new Plain("plain", { storage, database, topic }, options));
+    await until("it has given up", () => indexer.state === "ERROR");
+    expect(indexer.failure).toMatchObject({ code: "METADATA_TIMEOUT" });
+    expect(indexer.flushes).toEqual([]);
+
+    await pipeline.writeMetadata();
+    await indexer.start();
+    await until("it is acknowledged", async () => (await lagOf(pipeline.topics, "plain")) === 0);
+    expect(indexer.flushes).toEqual([10]);
+    expect(await ledger(t, "Plain")).toEqual({});
   });
 });
 
@@ -200,11 +245,56 @@ describe("DummyIndexer", () => {
     await pipeline.write(1000, 100);
     await until("the gap is filled", () => indexer.getMetrics().batches_processed === 4);
     await until("the gap is closed", async () => (await gaps(t)).length === 0);
+    t.logs.expectLog({ logger: "pipeline.gap-detection", level: "debug", message: "Gaps have changed" });
     expect(indexer.getMetrics()).toMatchObject({
       ticks_processed: 400,
       cells_observed: 400,
       organisms_observed: 400,
     });
+  });
+
+  it("has the figures of its coordinator, unless that is a resource with figures of its own", async () => {
+    await using t = await setup();
+    const pipeline = await openPipeline(t);
+    await pipeline.writeMetadata();
+    await pipeline.send(0, 10);
+    const { coordinator, ...resources } = await pipeline.resources("dummy");
+    const indexer = await started(t, new DummyIndexer("dummy", resources, unswept));
+    await until("the file is done", () => indexer.getMetrics().batches_processed === 1);
+    expect(indexer.getMetrics()).toMatchObject({
+      claim_successes: 1,
+      batches_completed: 1,
+      metadata_reads: expect.any(Number),
+    });
+    const bound = new DummyIndexer("bound", { ...resources, coordinator }, unswept);
+    expect(bound.getMetrics()).not.toHaveProperty("claim_successes");
+  });
+
+  it("looks below its batchPath only", async () => {
+    await using t = await setup();
+    t.logs.expectLog({
+      logger: "pipeline.gap-detection",
+      level: "warn",
+      message: "Permanent gap: [0, 99999] *",
+    });
+    const pipeline = await openPipeline(t);
+    await pipeline.writeMetadata();
+    for (const start of [0, 100_000, 100_010]) await pipeline.write(start, 10);
+    const { storage, database, coordinator } = await pipeline.resources("unused");
+    const indexer = new DummyIndexer(
+      "dummy",
+      { storage, database, coordinator },
+      {
+        ...unswept,
+        source: "discovery",
+        batchPath: "run-1/raw/00000000000/001/",
+        gapWarningTimeoutMs: 50,
+      },
+    );
+    await started(t, indexer);
+    await until("two files are done", () => indexer.getMetrics().batches_processed === 2);
+    await until("the gap is given up", () => indexer.getMetrics().permanent_gaps_detected === 1);
+    expect(await ledger(t, "DummyIndexer")).toEqual({ 100000: "completed 10", 100010: "completed 10" });
   });
 
   it("gives up a gap that stays, with one warning", async () => {

@@ -2,7 +2,6 @@ import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
 import { type BatchInfo, TickDataSchema } from "../../contracts/index.ts";
 import { runSchemaName } from "../../database/index.ts";
 import { TallymanError, toTallymanError } from "../../errors/index.ts";
-import { Counter } from "../../monitoring/index.ts";
 import { type GivenOptions, type Logger, logger } from "../../runtime/index.ts";
 import type { TopicMessage, TopicReader } from "../../topics/index.ts";
 import { type FileStep, type Flush, TickBufferingComponent } from "../components/tick-buffering-component.ts";
@@ -13,13 +12,18 @@ import {
   type ComponentType,
   createComponents,
 } from "./batch-indexer-components.ts";
-import { type BatchIndexerOptions, resolveBatchIndexerOptions } from "./batch-indexer-options.ts";
+import {
+  type BatchIndexerOptions,
+  batchPathOf,
+  resolveBatchIndexerOptions,
+} from "./batch-indexer-options.ts";
 import { Failures } from "./failures.ts";
 import { FileIntake } from "./file-intake.ts";
 import { FileReadError, FileReader } from "./file-reader.ts";
 import { type FlushContext, Flusher, type FlushOutcome, messagesOf } from "./flusher.ts";
 import type { FileChunk, IndexedFile } from "./indexed-file.ts";
 import { Indexer, type RunScoped } from "./indexer.ts";
+import { IndexerCounts } from "./indexer-counts.ts";
 import { isOutage } from "./outage.ts";
 import { Recovery } from "./recovery.ts";
 import { Renewal } from "./renewal.ts";
@@ -63,12 +67,7 @@ export abstract class BatchIndexer<Desc extends DescMessage = typeof TickDataSch
   readonly #reader: FileReader<Desc>;
   readonly #flusher: Flusher<MessageShape<Desc>>;
   readonly #failures: Failures;
-  readonly #counts = {
-    batches: new Counter(),
-    ticks: new Counter(),
-    deadLettered: new Counter(),
-    lost: new Counter(),
-  };
+  readonly #counts = new IndexerCounts();
   #recovery: Recovery | undefined;
   #intake: FileIntake<Desc> | undefined;
   #renewal: Renewal | undefined;
@@ -139,11 +138,10 @@ export abstract class BatchIndexer<Desc extends DescMessage = typeof TickDataSch
 
   override getMetrics(): Readonly<Record<string, number>> {
     return {
+      ...this.#components.ownMetrics(),
       ...super.getMetrics(),
-      batches_processed: this.#counts.batches.value,
-      ticks_processed: this.#counts.ticks.value,
-      batches_dead_lettered: this.#counts.deadLettered.value,
-      claims_lost: this.#counts.lost.value,
+      ...this.#counts.values,
+      batches_claimed: this.#admission.claimed.value,
       files_recovered: this.#recovery?.recovered.value ?? 0,
       current_buffer_size: this.#buffer.getBufferSize(),
       claimed_batches_pending: this.#admission.files.size,
@@ -168,6 +166,7 @@ export abstract class BatchIndexer<Desc extends DescMessage = typeof TickDataSch
     await this.#renewal?.stop();
     await this.#reader.close();
     await this.#giveBack();
+    this.#summarise();
     this.#prefetched = undefined;
     this.#renewal = undefined;
     this.#intake = undefined;
@@ -175,7 +174,8 @@ export abstract class BatchIndexer<Desc extends DescMessage = typeof TickDataSch
 
   async #begin(runId: string, signal: AbortSignal): Promise<FileIntake<Desc>> {
     const { coordinator, metadata, gapDetection } = this.#components;
-    const { source, pollIntervalMs, sweepIntervalMs, stalledAfterMs, batchPath } = this.options;
+    const { source, pollIntervalMs, sweepIntervalMs, stalledAfterMs } = this.options;
+    const prefix = batchPathOf(runId, this.options.batchPath);
     await this.#registerGroup(runId);
     await metadata?.loadMetadata(runId, signal);
     const admission = this.#admission;
@@ -196,7 +196,7 @@ export abstract class BatchIndexer<Desc extends DescMessage = typeof TickDataSch
         gapDetection,
         metadata,
         stalledAfterMs,
-        prefix: batchPath ?? `${runId}/`,
+        prefix,
         isOnlySource: source === "discovery",
       });
     return new FileIntake({
@@ -238,7 +238,11 @@ export abstract class BatchIndexer<Desc extends DescMessage = typeof TickDataSch
 
   /** Into the buffer, unless the file was lost while the chunk was read ahead: nobody could flush it any more. */
   #accept(chunk: FileChunk<MessageShape<Desc>> | undefined): void {
-    if (chunk && this.#admission.files.get(chunk.file.filename) === chunk.file) this.#buffer.add(chunk);
+    if (!chunk || this.#admission.files.get(chunk.file.filename) !== chunk.file) return;
+    this.#buffer.add(chunk);
+    this.#counts.observed.increment(chunk.records.length);
+    const bufferSize = this.#buffer.getBufferSize();
+    this.log.debug("Buffered", { key: chunk.file.storageKey, ticks: chunk.records.length, bufferSize });
   }
 
   #prefetch(signal: AbortSignal): void {
@@ -273,6 +277,7 @@ export abstract class BatchIndexer<Desc extends DescMessage = typeof TickDataSch
     const settled = this.#topic?.capabilities.transactionalAck ? messagesOf(flush.steps) : [];
     this.#buffer.remove(flush);
     this.#counts.ticks.increment(flush.ticks.length);
+    this.log.debug("Flushed", { ticks: flush.ticks.length, files: flush.steps.length });
     for (const step of flush.steps) if (step.completes) await this.#completed(step, settled);
   }
 
@@ -359,6 +364,14 @@ export abstract class BatchIndexer<Desc extends DescMessage = typeof TickDataSch
       }
       await this.#settle(this.runId, flush, outcome);
     }
+  }
+
+  #summarise(): void {
+    if (this.runId === undefined) return;
+    const { ticks, batches } = this.#counts;
+    this.log.info(
+      `Indexed ${ticks.value} ticks and ended ${batches.value} files of run ${this.runId} so far.`,
+    );
   }
 
   async #giveBack(): Promise<void> {

@@ -1,7 +1,7 @@
 import type { Database } from "../../database/index.ts";
 import { ensureRunSchema } from "../../database/index.ts";
 import { toTallymanError } from "../../errors/index.ts";
-import { MonitoredService } from "../../monitoring/index.ts";
+import { Counter, MonitoredService } from "../../monitoring/index.ts";
 import { backoffMs, logger, sleep } from "../../runtime/index.ts";
 import type { BatchStorage } from "../../storage/index.ts";
 import { isOutage } from "./outage.ts";
@@ -44,6 +44,7 @@ export abstract class Indexer extends MonitoredService {
   /** Kept over restarts: a service that comes back goes on with its run. */
   #runId: string | undefined;
   #createdAt = new Date();
+  readonly #runs = new Counter();
   #isPrepared = false;
   #outages = 0;
 
@@ -66,6 +67,10 @@ export abstract class Indexer extends MonitoredService {
   /** The run that is indexed, once it is known. */
   get runId(): string | undefined {
     return this.#runId;
+  }
+
+  override getMetrics(): Readonly<Record<string, number>> {
+    return { ...super.getMetrics(), runs_processed: this.#runs.value };
   }
 
   protected override async onStart(_signal: AbortSignal): Promise<void> {
@@ -95,6 +100,7 @@ export abstract class Indexer extends MonitoredService {
   async #discoverRunId(signal: AbortSignal): Promise<string> {
     const runId = await discoverRun(this.storage, this.#createdAt, this.#discovery, signal);
     logger(this.name).info(`Indexing run ${runId}.`);
+    this.#runs.increment();
     return runId;
   }
 

@@ -28,7 +28,7 @@ export interface RecoveryResources {
   readonly admission: Admission;
   readonly gapDetection: GapDetectionComponent | undefined;
   readonly metadata: MetadataReadingComponent | undefined;
-  /** Where the run's files lie. */
+  /** What the keys of the files that are looked for begin with. */
   readonly prefix: string;
   /** How long a connection may hold a file past its lease before it is ended. */
   readonly stalledAfterMs: number;
@@ -54,11 +54,11 @@ export class Recovery {
 
   /** Searches the gaps, oldest first; returns the files found there that are now ours. */
   async searchGaps(): Promise<readonly IndexedFile[]> {
-    const { gapDetection, runId, admission } = this.#resources;
+    const { gapDetection, prefix, admission } = this.#resources;
     if (!gapDetection) return [];
     const expected = this.#expected();
     await gapDetection.reconcile(expected);
-    const found = await gapDetection.search(runId, expected);
+    const found = await gapDetection.search(prefix, expected);
     return this.#count(await admission.admit(found.slice(0, filesPerTurnMax).map(candidateOf)));
   }
 
