@@ -31,7 +31,7 @@ export function workerCommand(): Command {
     .option("--exit-when-idle", "stop when nothing is left to do in the domain")
     .addHelpText(
       "after",
-      `\nA module:\n  export const domain = "orders";\n  export const handlers = {\n    ShipOrder: async ({ data }, context) =>\n      context.transaction((tx) => tx.query("INSERT INTO shipment VALUES ($1)", [data.orderId])),\n  };\n\nExample:\n  $ tallyman worker --handlers ./handlers.ts --concurrency 20`,
+      `\nA module:\n  export const domain = "orders";\n  export const handlers = {\n    ShipOrder: async ({ data }, context) =>\n      context.transaction((tx) => tx.query("INSERT INTO shipment VALUES ($1)", [data.orderId])),\n  };\n\nExample:\n  $ tallyman worker --handlers ./handlers.mjs --concurrency 20`,
     )
     .action(async (_options: Options, command: Command) => {
       const options = command.optsWithGlobals<Options>();

@@ -47,7 +47,9 @@ export class InstalledPackage implements AsyncDisposable {
       for (const name of [...sources, ...settings])
         await cp(join(root, name), join(copy, name), { recursive: true });
       await symlink(join(root, "node_modules"), join(copy, "node_modules"));
-      const [packed] = JSON.parse(await npm(copy, "pack", "--json", "--pack-destination", base)) as [Packed];
+      const [packed] = JSON.parse(
+        await npm(copy, "pack", "--json", "--foreground-scripts=false", "--pack-destination", base),
+      ) as [Packed];
       const installed = new InstalledPackage(base, packed);
       await mkdir(installed.folder);
       await writeFile(join(installed.folder, "package.json"), JSON.stringify({ private: true }));
