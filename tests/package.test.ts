@@ -13,10 +13,17 @@ beforeAll(async () => {
 }, timeout);
 afterAll(() => installed?.[Symbol.asyncDispose]());
 
-/** The first program of docs/quickstart.md, to the letter. */
-async function quickstart(): Promise<string> {
+/** The blocks of code of one kind in docs/quickstart.md, to the letter, from a heading on. */
+async function quickstartBlocks(kind: string, heading: string): Promise<string[]> {
   const text = await readFile(new URL("../docs/quickstart.md", import.meta.url), "utf8");
-  return /```ts run\n([\s\S]*?)```/.exec(text)?.[1] ?? "";
+  const section = text.slice(text.indexOf(heading));
+  return section
+    .split("```")
+    .flatMap((block) => (block.startsWith(`${kind}\n`) ? [block.slice(kind.length + 1)] : []));
+}
+
+async function quickstart(): Promise<string> {
+  return (await quickstartBlocks("ts run", "## 2."))[0] ?? "";
 }
 
 /** The same in a module that may not wait at its top, as those that use `require` may not. */
@@ -90,6 +97,17 @@ describe("the package", () => {
 
   it("has a command line that says its version", { timeout }, async () => {
     expect(await installed.npm("exec", "--", "tallyman", "--version")).toBe(`${installed.version}\n`);
+  });
+
+  it("breaks and repairs as the quickstart has it", { timeout }, async () => {
+    const [handlers = ""] = await quickstartBlocks("js", "## 3.");
+    const [breaking = "", repairing = ""] = await quickstartBlocks("bash", "## 3.");
+    await installed.write("handlers.mjs", handlers);
+    expect(await installed.shell(breaking)).toMatch(
+      /1 completed, 1 moved[\s\S]*1 .*order <n> has no address/,
+    );
+    await installed.write("handlers.mjs", handlers.replace(/.*throw.*\n/, ""));
+    expect(await installed.shell(repairing)).toMatch(/1 completed, 0 moved[\s\S]*tsq\.retry .*address added/);
   });
 
   it("serves the dashboard, every file of it", { timeout }, async () => {

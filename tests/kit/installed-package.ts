@@ -73,6 +73,12 @@ export class InstalledPackage implements AsyncDisposable {
     return npm(this.folder, ...args);
   }
 
+  /** Runs lines of a shell in the project, and returns what they printed; the last one must succeed. */
+  async shell(lines: string): Promise<string> {
+    const { stdout } = await run("sh", ["-c", lines], { cwd: this.folder, env: environment() });
+    return stdout;
+  }
+
   /** Writes a file of the project. */
   write(name: string, text: string): Promise<void> {
     return writeFile(join(this.folder, name), text);
@@ -99,11 +105,11 @@ export class InstalledPackage implements AsyncDisposable {
 }
 
 async function npm(cwd: string, ...args: string[]): Promise<string> {
-  const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !npmOwn.test(name)));
-  const { stdout } = await run("npm", args, {
-    cwd,
-    env: { ...env, DATABASE_URL: "" },
-    maxBuffer: outputBytesMax,
-  });
+  const { stdout } = await run("npm", args, { cwd, env: environment(), maxBuffer: outputBytesMax });
   return stdout;
+}
+
+function environment(): NodeJS.ProcessEnv {
+  const own = Object.entries(process.env).filter(([name]) => !npmOwn.test(name));
+  return { ...Object.fromEntries(own), DATABASE_URL: "" };
 }
