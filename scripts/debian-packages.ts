@@ -5,6 +5,7 @@ import { existsSync } from "node:fs";
 const packages: Readonly<Record<string, string>> = {
   pgbouncer: "/usr/sbin/pgbouncer",
   "nats-server": "/usr/sbin/nats-server",
+  prometheus: "/usr/bin/promtool",
 };
 
 /**

@@ -2,7 +2,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { PermanentError } from "../src/commands/index.ts";
-import { setup, type TestContext } from "../src/testing/index.ts";
+import { type Child, setup, startChild, type TestContext } from "../src/testing/index.ts";
 import { commandLine, flagsTo, json as jsonOfProcess, places } from "./kit/cli.ts";
 import { commands, openBus, startWorker } from "./kit/commands.ts";
 
@@ -139,6 +139,41 @@ describe.each(places)("commands from the command line, by way of %s", (place) =>
       code: 2,
       errors: expect.stringContaining("nowhere.ndjson can't be read"),
     });
+  });
+});
+
+describe("tallyman worker --exit-when-idle", () => {
+  const later = new Date(Date.now() + 3_600_000);
+
+  async function startIdleWorker(t: TestContext): Promise<Child> {
+    const handlers = join(await t.temporaryFolder(), "handlers.mjs");
+    await writeFile(handlers, "export const handlers = { T: () => {} };");
+    const args = ["worker", "--handlers", handlers, "--domain", "d", "--exit-when-idle"];
+    const main = new URL("../src/cli/main.ts", import.meta.url);
+    return t.use(startChild(main, { args, env: { DATABASE_URL: t.url } }));
+  }
+
+  it("ends when its domain has nothing left, whatever others wait for", async () => {
+    await using t = await setup();
+    const bus = openBus(t);
+    await bus.send("other", "T", { data: 1, runAt: later });
+    await bus.send("d", "T", { data: 1 });
+    const child = await startIdleWorker(t);
+    expect(await child.exit, child.errorOutput).toEqual({ code: 0, signal: null });
+    expect(child.lines).toEqual(["1 completed, 0 moved to the troubleshooting queue."]);
+  });
+
+  it("ends by a signal while something waits for its time", async () => {
+    await using t = await setup();
+    const bus = openBus(t);
+    await bus.send("d", "T", { data: 1, runAt: later });
+    const first = await bus.send("d", "T", { data: 1 });
+    const child = await startIdleWorker(t);
+    await expect
+      .poll(async () => (await bus.getCommand("d", first))?.status, { timeout: 30_000 })
+      .toBe("COMPLETED");
+    child.kill("SIGTERM");
+    expect(await child.exit, child.errorOutput).toEqual({ code: 0, signal: null });
   });
 });
 

@@ -5,6 +5,7 @@ import { dirname, join, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startChild } from "../src/testing/index.ts";
+import { problemOf, wordsOf } from "./kit/command-lines.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
@@ -14,6 +15,9 @@ async function pages(): Promise<string[]> {
   const names = docs.filter((name) => name.endsWith(".md")).map((name) => join("docs", name));
   return ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", ...names.sort()];
 }
+
+/** A command line in a block of code, or in a sentence. */
+const commandLine = /(^|&& |\(|`)npx tallyman ([^`\n]*?)(?=`|\n| &&|\))/gm;
 
 const relativeLink = /\]\((?!https?:|#|mailto:)([^)#\s]+)(?:#[^)]*)?\)/g;
 /** A block of code that is marked to be run. */
@@ -41,6 +45,20 @@ describe("documentation", () => {
         if (!existsSync(resolve(root, dirname(page), link))) broken.push(`${page}: ${link}`);
     }
     expect(broken).toEqual([]);
+  });
+
+  it("has command lines that tallyman takes", async () => {
+    const problems: string[] = [];
+    let checked = 0;
+    for (const page of await pages()) {
+      for (const [, before, line = ""] of (await readFile(join(root, page), "utf8")).matchAll(commandLine)) {
+        const problem = await problemOf(wordsOf(line), before === "`");
+        if (problem) problems.push(`${page}: ${problem}`);
+        checked += 1;
+      }
+    }
+    expect(problems).toEqual([]);
+    expect(checked).toBeGreaterThan(20);
   });
 
   it("has code that is all run by this test", async () => {

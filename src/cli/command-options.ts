@@ -63,7 +63,12 @@ export function parseTime(option: string, text: string): Date {
   );
 }
 
-/** Who acts, for the audit: the one named, or the user of this machine. */
+/** Who acts, for the audit: the one named, or the user of this machine; in containers that may be a mere number. */
 export function operatorName(given?: string): string {
-  return given ?? userInfo().username;
+  if (given !== undefined) return given;
+  try {
+    return userInfo().username;
+  } catch {
+    return `user ${process.getuid?.()}`;
+  }
 }

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { Command } from "commander";
 import { auditCommand } from "./audit.ts";
 import { batchCommand } from "./batch.ts";
+import { completionCommand } from "./completion.ts";
 import { configCommand } from "./config.ts";
 import { coordinatorCommand } from "./coordinator.ts";
 import { demoCommand } from "./demo.ts";
@@ -82,6 +83,7 @@ export function createProgram(): Command {
     tokenCommand(),
     domainCommand(),
     auditCommand(),
+    completionCommand(program),
   ];
   for (const command of commands) program.addCommand(inherit(command));
   return program;

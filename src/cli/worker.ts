@@ -1,5 +1,5 @@
 import { Command } from "commander";
-import type { CommandBus, CommandHandler } from "../commands/index.ts";
+import type { CommandBus, CommandHandler, Worker } from "../commands/index.ts";
 import { TallymanError } from "../errors/index.ts";
 import { runUntilSignal, sleep } from "../runtime/index.ts";
 import { defaultDomain, parseNumber } from "./command-options.ts";
@@ -28,10 +28,10 @@ export function workerCommand(): Command {
     .requiredOption("--handlers <file>", "module that exports `handlers`, and perhaps `domain`")
     .option("--domain <name>", `the domain (default: the module's, else '${defaultDomain}')`)
     .option("--concurrency <n>", "handlers at the same time", "10")
-    .option("--exit-when-idle", "stop when nothing is left to do")
+    .option("--exit-when-idle", "stop when nothing is left to do in the domain")
     .addHelpText(
       "after",
-      `\nA module:\n  export const domain = "orders";\n  export const handlers = {\n    ShipOrder: async ({ data }, context) =>\n      context.transaction((tx) => tx.query("INSERT INTO shipment VALUES ($1)", [data.orderId])),\n  };\n\nExample:\n  $ tallyman worker --handlers ./handlers.ts --concurrency 20`,
+      `\nA module:\n  export const domain = "orders";\n  export const handlers = {\n    ShipOrder: async ({ data }, context) =>\n      context.transaction((tx) => tx.query("INSERT INTO shipment VALUES ($1)", [data.orderId])),\n  };\n\nExample:\n  $ tallyman worker --handlers ./handlers.mjs --concurrency 20`,
     )
     .action(async (_options: Options, command: Command) => {
       const options = command.optsWithGlobals<Options>();
@@ -58,18 +58,27 @@ export function workerCommand(): Command {
     });
 }
 
-async function runUntilIdle(commands: CommandBus, worker: ReturnType<CommandBus["worker"]>): Promise<void> {
+/** Ends when nothing is left to do, or by a signal before that. */
+async function runUntilIdle(commands: CommandBus, worker: Worker): Promise<void> {
   const idle = new AbortController();
-  const watch = (async () => {
-    for (;;) {
-      await sleep(idlePollMs);
-      const { ready, waiting, inProgress } = await commands.stats();
-      const { commands_held: held = 0, commands_unsettled: unsettled = 0 } = worker.getMetrics();
-      if (ready + waiting === 0 && held + unsettled === 0 && inProgress === 0) return idle.abort();
-    }
-  })();
-  await runUntilSignal([worker], { signal: idle.signal });
-  await watch;
+  const ended = new AbortController();
+  const watch = untilIdle(commands, worker, ended.signal).finally(() => idle.abort());
+  try {
+    await runUntilSignal([worker], { signal: idle.signal });
+  } finally {
+    ended.abort();
+    await watch;
+  }
+}
+
+async function untilIdle(commands: CommandBus, worker: Worker, ended: AbortSignal): Promise<void> {
+  while (!ended.aborted) {
+    await sleep(idlePollMs);
+    const domain = (await commands.domains()).find((each) => each.domain === worker.domain);
+    const { ready = 0, waiting = 0, inProgress = 0 } = domain ?? {};
+    const { commands_held: held = 0, commands_unsettled: unsettled = 0 } = worker.getMetrics();
+    if (ready + waiting + inProgress + held + unsettled === 0) return;
+  }
 }
 
 async function loadHandlers(file: string): Promise<HandlersModule> {

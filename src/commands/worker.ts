@@ -16,6 +16,7 @@ import type { CommandBus } from "./command-bus.ts";
 import type { CommandHandler } from "./command-handler.ts";
 import type { CommandType } from "./command-schemas.ts";
 import { settlementOfFailure } from "./failure.ts";
+import { FailureLog } from "./failure-log.ts";
 import { Handlers } from "./handlers.ts";
 import { Leases } from "./leases.ts";
 import { OutcomeBuffer } from "./outcome-buffer.ts";
@@ -60,6 +61,7 @@ export class Worker extends Service implements Monitorable {
   readonly #leases: Leases;
   readonly #host: AttemptHost;
   readonly #metrics = new WorkerMetrics();
+  readonly #failures: FailureLog;
   readonly #hint: WakeUp;
   readonly #room: WakeUp;
   readonly #queue: ClaimedRow[] = [];
@@ -82,6 +84,7 @@ export class Worker extends Service implements Monitorable {
     this.#handlers = new Handlers(options.domain, bus.schemas);
     const { database } = bus;
     this.#leases = new Leases(database, options.leaseMs, options.clock);
+    this.#failures = new FailureLog(options.clock);
     this.#hint = new WakeUp(options.clock);
     this.#room = new WakeUp(options.clock);
     const transactions = new Semaphore(Math.max(1, database.stats.max - connectionsKeptFree));
@@ -255,7 +258,9 @@ export class Worker extends Service implements Monitorable {
     }
     if (isTallymanError(error, "LEASE_LOST")) return undefined;
     this.#metrics.failed(claimed, error);
-    return settlementOfFailure(claimed, error, this.#options);
+    const settlement = settlementOfFailure(claimed, error, this.#options);
+    this.#failures.failed(claimed, settlement);
+    return settlement;
   }
 
   #settle(claimed: ClaimedRow, attempt: Attempt, settlement: Settlement | undefined): void {

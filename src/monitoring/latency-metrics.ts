@@ -1,4 +1,4 @@
-import type { LatencyMetricName } from "./metric-names.ts";
+import type { LatencyMetricName } from "./metric-row.ts";
 
 /** What both percentile trackers can tell. */
 export interface LatencySource {

@@ -1,5 +1,6 @@
 import { Counter, Gauge, Registry } from "prom-client";
-import { type MetricRow, metricRow } from "./metric-names.ts";
+import { metricRow } from "./metric-names.ts";
+import type { MetricRow } from "./metric-row.ts";
 import type { ComponentSnapshot, MetricsRegistry } from "./metrics-registry.ts";
 
 /** The Content-Type of {@link prometheusText}. */

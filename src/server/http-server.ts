@@ -93,6 +93,11 @@ export class HttpServer extends MonitoredService {
     return `http://${this.host.includes(":") ? `[${this.host}]` : this.host}:${this.port}`;
   }
 
+  /** Its own figures, and those of the whole system; see {@link OverviewSampler}. */
+  override getMetrics(): Readonly<Record<string, number>> {
+    return { ...super.getMetrics(), ...this.#sampler.metrics };
+  }
+
   protected override async onStart(): Promise<void> {
     const { host, port } = this.#options;
     await refusePublicBind(host, this.#context.tallyman.tokens);
