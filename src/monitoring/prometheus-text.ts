@@ -1,16 +1,9 @@
 import { Counter, Gauge, Registry } from "prom-client";
-import { type MetricRow, metricRow } from "./metric-names.ts";
+import { healthyRow, type MetricRow, metricRow } from "./metric-names.ts";
 import type { ComponentSnapshot, MetricsRegistry } from "./metrics-registry.ts";
 
 /** The Content-Type of {@link prometheusText}. */
 export const prometheusContentType: string = Registry.PROMETHEUS_CONTENT_TYPE;
-
-const healthyRow: MetricRow = {
-  prometheus: "tallyman_healthy",
-  type: "gauge",
-  help: "1 when the component can do its work, else 0.",
-  scale: 1,
-};
 
 interface Sample {
   readonly row: MetricRow;
