@@ -5,6 +5,7 @@ import { dirname, join, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startChild } from "../src/testing/index.ts";
+import { importingSources } from "./doc-examples/packages.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
@@ -24,7 +25,17 @@ const lastLines: Readonly<Record<string, readonly string[]>> = {
   "docs/quickstart.md": ["COMPLETED 3"],
   "docs/guides/bulk-import.md": ["2000"],
   "docs/guides/embed.md": ["both or neither"],
+  "docs/guides/own-indexer.md": ["300 of 300 ticks, by two instances"],
+  "docs/guides/own-storage.md": ["every case passed"],
+  "docs/guides/own-topic.md": ["3 announcements, all acknowledged"],
 };
+
+/** The pages that a page links to. */
+async function linkedPages(page: string): Promise<string[]> {
+  const text = await readFile(join(root, page), "utf8");
+  const links = [...text.matchAll(relativeLink)].map(([, link = ""]) => join(dirname(page), link));
+  return links.filter((link) => link.endsWith(".md") && existsSync(join(root, link)));
+}
 
 let folder = "";
 beforeAll(async () => {
@@ -41,6 +52,12 @@ describe("documentation", () => {
         if (!existsSync(resolve(root, dirname(page), link))) broken.push(`${page}: ${link}`);
     }
     expect(broken).toEqual([]);
+  });
+
+  it("is all reached by links from the README", async () => {
+    const reached = new Set(["README.md"]);
+    for (const page of reached) for (const link of await linkedPages(page)) reached.add(link);
+    expect((await pages()).filter((page) => !reached.has(page))).toEqual([]);
   });
 
   it("has code that is all run by this test", async () => {
@@ -62,8 +79,10 @@ describe("documentation", () => {
     const text = await readFile(join(root, page), "utf8");
     const code = [...text.matchAll(runnable)][index]?.[1] ?? "";
     const file = join(folder, "block.mts");
-    const library = pathToFileURL(join(root, "src/index.ts")).href;
-    await writeFile(file, code.replaceAll('from "tallyman"', `from "${library}"`));
+    await writeFile(
+      file,
+      importingSources(code, (name) => pathToFileURL(join(root, name)).href),
+    );
     await using child = startChild(pathToFileURL(file), { cwd: folder });
     expect(await child.exit, child.errorOutput).toEqual({ code: 0, signal: null });
     expect(child.lines.at(-1)).toBe(line);

@@ -141,7 +141,7 @@ function dataOf(schema: JsonSchema): JsonSchema {
 }
 
 function labelled(label: string, schema: JsonSchema): string {
-  return `${label}:\n\n${block("ts", typeText(schema))}`;
+  return `${label}:\n\n${block("text", typeText(schema))}`;
 }
 
 function parameterTable(parameters: readonly Parameter[]): string {
