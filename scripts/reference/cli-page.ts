@@ -87,6 +87,8 @@ function helpAfter(command: Command): string {
   command.configureOutput({ writeOut: (text) => (written += text) });
   command.outputHelp();
   const text = written.slice(command.helpInformation().length).trim();
+  const isLeaf = command.commands.length === 0;
+  if (isLeaf && !text.includes("Example")) throw new Error(`'${command.name()}' has no example in its help`);
   return text === "" ? "" : block("text", text);
 }
 

@@ -1,5 +1,5 @@
-import { resolve } from "node:path";
 import ts from "typescript";
+import { publicNames } from "../public-names.ts";
 
 /** One field of an options interface. */
 export interface OptionField {
@@ -13,18 +13,10 @@ export interface OptionField {
 
 /** Reads the fields of public interfaces, inherited ones included, with their doc comments. */
 export function publicInterfaces(names: ReadonlySet<string>): ReadonlyMap<string, readonly OptionField[]> {
-  const entry = resolve("src/index.ts");
-  const { config } = ts.readConfigFile("tsconfig.json", ts.sys.readFile);
-  const { options } = ts.parseJsonConfigFileContent(config, ts.sys, ".");
-  const program = ts.createProgram([entry], options);
-  const checker = program.getTypeChecker();
-  const source = program.getSourceFile(entry);
-  const module = source && checker.getSymbolAtLocation(source);
-  if (!module) throw new Error(`${entry} is not a module`);
-  const found = checker
-    .getExportsOfModule(module)
+  const { checker, symbols } = publicNames("src/index.ts");
+  const found = symbols
     .filter(({ name }) => names.has(name))
-    .map((symbol) => [symbol.name, fieldsOf(checker, checker.getAliasedSymbol(symbol))] as const);
+    .map((symbol) => [symbol.name, fieldsOf(checker, symbol)] as const);
   const missing = [...names].filter((name) => !found.some(([other]) => other === name));
   if (missing.length > 0) throw new Error(`Not in src/index.ts: ${missing.join(", ")}`);
   return new Map(found);
