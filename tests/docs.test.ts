@@ -16,7 +16,8 @@ async function pages(): Promise<string[]> {
   return ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", ...names.sort()];
 }
 
-const relativeLink = /\]\((?!https?:|#|mailto:)([^)#\s]+)(?:#[^)]*)?\)/g;
+/** A link inside the repository: the file, empty for the page itself, and the heading in it. */
+const relativeLink = /\]\((?!https?:|mailto:)([^)#\s]*)(?:#([^)\s]*))?\)/g;
 /** A block of code that is marked to be run. */
 const runnable = /```ts run\n([\s\S]*?)```/g;
 
@@ -29,6 +30,15 @@ const lastLines: Readonly<Record<string, readonly string[]>> = {
   "docs/guides/own-storage.md": ["every case passed"],
   "docs/guides/own-topic.md": ["3 announcements, all acknowledged"],
 };
+
+/** The anchors of a page's headings, as GitHub makes them. */
+async function anchorsOf(page: string): Promise<Set<string>> {
+  const text = (await readFile(page, "utf8")).replaceAll(/^```[\s\S]*?^```/gm, "");
+  const headings = [...text.matchAll(/^#+ (.*)$/gm)].map(([, heading = ""]) => heading.toLowerCase());
+  return new Set(
+    headings.map((heading) => heading.replaceAll(/[^\p{L}\p{N} _-]/gu, "").replaceAll(" ", "-")),
+  );
+}
 
 /** The pages that a page links to. */
 async function linkedPages(page: string): Promise<string[]> {
@@ -48,8 +58,12 @@ describe("documentation", () => {
     const broken: string[] = [];
     for (const page of await pages()) {
       const text = await readFile(join(root, page), "utf8");
-      for (const [, link = ""] of text.matchAll(relativeLink))
-        if (!existsSync(resolve(root, dirname(page), link))) broken.push(`${page}: ${link}`);
+      for (const [, link = "", heading] of text.matchAll(relativeLink)) {
+        const target = link === "" ? join(root, page) : resolve(root, dirname(page), link);
+        const isThere =
+          existsSync(target) && (heading === undefined || (await anchorsOf(target)).has(heading));
+        if (!isThere) broken.push(`${page}: ${link}#${heading ?? ""}`);
+      }
     }
     expect(broken).toEqual([]);
   });
