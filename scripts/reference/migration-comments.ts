@@ -36,7 +36,8 @@ export function migrationComments(folder: string): MigrationComments[] {
     .filter(({ tables, views }) => tables.length + views.length > 0);
 }
 
-function commentsOf(file: string, text: string): MigrationComments {
+/** The comments of one migration; its first one is about the whole file when a blank line follows it, or divides it. */
+export function commentsOf(file: string, text: string): MigrationComments {
   const [header = ""] = /^(?:--.*\n)+/.exec(text) ?? [];
   const isIntro = text.slice(header.length).startsWith("\n") || /^--\n/m.test(header);
   const body = isIntro ? text.slice(header.length) : text;

@@ -21,7 +21,7 @@ export interface JsonSchema {
 const formats: Readonly<Record<string, string>> = { uuid: "uuid", "date-time": "time", binary: "bytes" };
 const lineLettersMax = 100;
 
-/** A schema in the notation of TypeScript, on one line when it fits. */
+/** A schema in the notation of TypeScript, on one line when it fits; limits and descriptions of fields stand behind them. */
 export function typeText(schema: JsonSchema, indent = ""): string {
   if (schema.anyOf) return schema.anyOf.map((each) => typeText(each, indent)).join(" | ");
   if (schema.enum) return schema.enum.map((value) => JSON.stringify(value)).join(" | ");
@@ -42,13 +42,19 @@ function arrayText(item: string): string {
 
 function objectText({ properties = {}, required = [] }: JsonSchema, indent: string): string {
   const deeper = `${indent}  `;
-  const fields = Object.entries(properties).map(
-    ([name, field]) => `${name}${required.includes(name) ? "" : "?"}: ${typeText(field, deeper)}`,
-  );
+  const fields = Object.entries(properties).map(([name, field]) => {
+    const optional = required.includes(name) ? "" : "?";
+    return `${name}${optional}: ${typeText(field, deeper)}${noteOf(field)}`;
+  });
   if (fields.length === 0) return "{}";
   const line = `{ ${fields.join(", ")} }`;
-  if (!line.includes("\n") && indent.length + line.length <= lineLettersMax) return line;
-  return `{\n${fields.map((field) => `${deeper}${field}`).join("\n")}\n${indent}}`;
+  const fits = !/\n|\/\//.test(line) && indent.length + line.length <= lineLettersMax;
+  return fits ? line : `{\n${fields.map((field) => `${deeper}${field}`).join("\n")}\n${indent}}`;
+}
+
+function noteOf(schema: JsonSchema): string {
+  const notes = [limitsText(schema), schema.description ?? ""].filter((note) => note !== "");
+  return notes.length === 0 ? "" : ` // ${notes.join("; ")}`;
 }
 
 /** The limits that a value has beside its type. */
