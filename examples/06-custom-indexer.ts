@@ -19,6 +19,7 @@ import {
   MetadataQueue,
   newRunId,
   PersistenceService,
+  runSchemaName,
   SimulationEngine,
   Tallyman,
   type TickData,
@@ -86,7 +87,7 @@ const runId = newRunId();
 
 /** The run's own schema, which statements call `sim`. */
 function tablesOf(run: string) {
-  return database.forRun(`sim_${run.replaceAll("-", "_")}`);
+  return database.forRun(runSchemaName(run));
 }
 
 const [queue, metadataQueue] = [new TickQueue(), new MetadataQueue()];

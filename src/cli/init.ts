@@ -10,6 +10,7 @@ export function initCommand(): Command {
   return new Command("init")
     .description(`write a commented ${configFileName} to start from; never overwrites one`)
     .argument("[file]", "where to write it", configFileName)
+    .addHelpText("after", "\nExample:\n  $ tallyman init pipeline.yaml")
     .action(async (file: string, _options: GlobalOptions, command: Command) => {
       const path = resolve(file);
       await writeFile(path, starterConfig(), { flag: "wx" }).catch((cause: NodeJS.ErrnoException) => {

@@ -26,6 +26,7 @@ function resizeCommand(): Command {
   return new Command("resize")
     .description("change the number of segments, 1 to 1,024; all are assigned anew at once")
     .argument("<count>", "the new number")
+    .addHelpText("after", "\nExample:\n  $ tallyman segments resize 256")
     .action(async (text: string, _options: GlobalOptions, command: Command) => {
       const options = command.optsWithGlobals<GlobalOptions>();
       const count = parseNumber("<count>", text);

@@ -31,6 +31,7 @@ function drainCommand(): Command {
   return new Command("drain")
     .description("ask a worker to give back all its segments, until it registers again")
     .argument("<workerId>", "the worker")
+    .addHelpText("after", "\nExample:\n  $ tallyman workers drain worker-1")
     .action(async (workerId: string, _options: GlobalOptions, command: Command) => {
       const options = command.optsWithGlobals<GlobalOptions>();
       const worker = await withCaller(options, (caller) =>

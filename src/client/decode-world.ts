@@ -20,7 +20,7 @@ const headerBytes = 24;
  *
  * @example
  * ```ts
- * const bytes = await client.bytes("GET /api/runs/:runId/environment", { params: { runId }, query: { tick } });
+ * const bytes = await client.bytes("GET /api/runs/:runId/environment", { params: { runId }, query: { tick: 500 } });
  * const { x, y, state } = decodeWorld(bytes);
  * ```
  */

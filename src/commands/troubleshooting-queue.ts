@@ -65,8 +65,10 @@ interface Action {
  *
  * @example
  * ```ts
- * for (const { errorSignature, count } of await bus.tsq.groups({ domain: "orders" })) console.log(count, errorSignature);
- * await bus.tsq.retry({ matching: { domain: "orders", errorSignature } }, { operator: "mia" });
+ * for (const { errorSignature, count } of await bus.tsq.groups({ domain: "orders" })) {
+ *   console.log(count, errorSignature);
+ *   await bus.tsq.retry({ matching: { domain: "orders", errorSignature } }, { operator: "mia" });
+ * }
  * ```
  */
 export class TroubleshootingQueue {

@@ -22,7 +22,7 @@
 export { Counter } from "./counter.ts";
 export { ErrorLog, errorsKeptMax } from "./error-log.ts";
 export { type LatencySource, latencyMetrics } from "./latency-metrics.ts";
-export { metricNames } from "./metric-names.ts";
+export { healthyRow, metricNames } from "./metric-names.ts";
 export type { LatencyMetricName, MetricRow } from "./metric-row.ts";
 export { type ComponentKind, type ComponentSnapshot, MetricsRegistry } from "./metrics-registry.ts";
 export type { Monitorable } from "./monitorable.ts";

@@ -189,6 +189,9 @@ const aliases = {
   h2_disk_writes_per_sec: "writes_per_sec",
 } as const satisfies Record<string, keyof typeof rows>;
 
+/** What every component has, without reporting it itself. */
+export const healthyRow: MetricRow = gauge("healthy", "1 when the component can do its work, else 0.");
+
 /**
  * Every known name of `getMetrics()` and how it appears in Prometheus. Aliases share a row, so a component
  * may report either spelling, or both: they are one series.

@@ -10,21 +10,17 @@ import type { OperationalError } from "./operational-error.ts";
  * ```ts
  * class Reader implements Monitorable {
  *   readonly #errors = new ErrorLog();
- *   readonly #get = new TimedOperation({
- *     code: "GET_METADATA_FAILED",
- *     message: "Failed to read metadata",
- *     errors: this.#errors,
- *   });
+ *   #reads = 0;
  *
- *   getMetadata(runId: string) {
- *     return this.#get.run(`Run: ${runId}`, () => selectMetadata(runId));
+ *   async getMetadata(runId: string) {
+ *     this.#reads++;
+ *     return selectMetadata(runId).catch((error: Error) => {
+ *       this.#errors.add({ code: "GET_METADATA_FAILED", message: error.message, details: `Run: ${runId}` });
+ *       throw error;
+ *     });
  *   }
  *   getMetrics() {
- *     return {
- *       read_errors: this.#get.failures.value,
- *       error_count: this.#errors.size,
- *       ...latencyMetrics("get_metadata_latency", this.#get.latency),
- *     };
+ *     return { metadata_reads: this.#reads, error_count: this.#errors.size };
  *   }
  *   isHealthy() {
  *     return true;

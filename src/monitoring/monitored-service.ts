@@ -10,12 +10,12 @@ import type { OperationalError } from "./operational-error.ts";
  * @example
  * ```ts
  * class Sweeper extends MonitoredService {
- *   readonly #swept = new Counter();
+ *   #swept = 0;
  *   override getMetrics() {
- *     return { ...super.getMetrics(), files_swept: this.#swept.value };
+ *     return { ...super.getMetrics(), files_swept: this.#swept };
  *   }
  *   protected override async runOnce(signal: AbortSignal) {
- *     this.#swept.increment(await sweep(signal));
+ *     this.#swept += await sweep(signal);
  *   }
  * }
  * ```

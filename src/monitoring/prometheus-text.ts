@@ -1,17 +1,10 @@
 import { Counter, Gauge, Registry } from "prom-client";
-import { metricRow } from "./metric-names.ts";
+import { healthyRow, metricRow } from "./metric-names.ts";
 import type { MetricRow } from "./metric-row.ts";
 import type { ComponentSnapshot, MetricsRegistry } from "./metrics-registry.ts";
 
 /** The Content-Type of {@link prometheusText}. */
 export const prometheusContentType: string = Registry.PROMETHEUS_CONTENT_TYPE;
-
-const healthyRow: MetricRow = {
-  prometheus: "tallyman_healthy",
-  type: "gauge",
-  help: "1 when the component can do its work, else 0.",
-  scale: 1,
-};
 
 interface Sample {
   readonly row: MetricRow;

@@ -30,7 +30,7 @@ export interface TimedOperationOptions {
  * @example
  * ```ts
  * const claim = new TimedOperation({ code: "CLAIM_FAILED", message: "Failed to claim batch", errors });
- * const outcome = await claim.run(`Batch: ${file}`, () => tryClaim(executor, file));
+ * const outcome = await claim.run(`Batch: ${file}`, () => tryClaim(file));
  * claim.attempts.value; // 1
  * claim.latency.getPercentile(95);
  * ```

@@ -28,10 +28,12 @@ interface Run {
  *
  * @example
  * ```ts
+ * import { setTimeout as sleep } from "node:timers/promises";
+ *
  * class Sweeper extends Service {
- *   protected async runOnce(signal: AbortSignal) {
- *     await this.sweep(signal);
- *     await this.wakeUp.wait(60_000, signal);
+ *   protected override async runOnce(signal: AbortSignal) {
+ *     await sweep(signal);
+ *     await sleep(60_000, undefined, { signal });
  *   }
  * }
  * await using sweeper = new Sweeper("sweeper");

@@ -23,7 +23,7 @@ export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
  * @throws TallymanError TIMED_OUT
  * @example
  * ```ts
- * await withTimeout(client.connect(), 5_000, "The connection to localhost:5432");
+ * await withTimeout(connect(url), 5_000, "The connection to localhost:5432");
  * ```
  */
 export async function withTimeout<T>(
@@ -58,8 +58,8 @@ export interface Deferred<T> {
  * @example
  * ```ts
  * const ready = deferred<number>();
- * server.listen(0, () => ready.resolve(server.address().port));
- * const port = await ready.promise;
+ * process.once("SIGUSR2", () => ready.resolve(Date.now()));
+ * const signalledAtMs = await ready.promise;
  * ```
  */
 export function deferred<T = void>(): Deferred<T> {

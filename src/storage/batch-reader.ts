@@ -29,7 +29,8 @@ export interface RecordDecoder<T> {
  * ```ts
  * await using batch = await storage.openBatch(key);
  * if (batch.file.crc !== ledger.crc) throw new Error("not the file that was begun");
- * for await (const { position, message } of batch.messages(TickDataSchema, ledger.resumeAt)) …
+ * for await (const { position, message } of batch.messages(TickDataSchema, ledger.resumeAt))
+ *   console.log(position, message.tickNumber);
  * ```
  */
 export class BatchReader implements AsyncDisposable {

@@ -19,7 +19,7 @@ export interface Damage {
  * @example
  * ```ts
  * try {
- *   ticks = await storage.readBatch(key);
+ *   await write(await storage.readBatch(key));
  * } catch (error) {
  *   if (error instanceof CorruptBatchError) deadLetter(error.key, error.offset, error.expected);
  *   else throw error;

@@ -2,7 +2,8 @@
  * Storage: batch files, from the moment a producer writes them to the last indexer that reads them.
  *
  * Model. A {@link BatchStorage} holds files of records and single messages, by key. Two drivers move the
- * bytes: {@link FileSystemStorage} a folder, {@link S3Storage} a bucket. What the bytes mean is the same
+ * bytes: {@link FileSystemStorage} a folder, {@link S3Storage} a bucket; others can be written
+ * ({@link StorageDriver}). What the bytes mean is the same
  * on both (file-format.ts, docs/decisions/004-batch-file-format.md), so files can be copied from one to
  * the other.
  *
@@ -48,3 +49,4 @@ export {
   type TickRange,
   type UnreadableFile,
 } from "./run-contents.ts";
+export type { PutMode, RunFolder, StorageDriver, StoredBytes } from "./storage-driver.ts";

@@ -41,6 +41,7 @@ export {
   type DeadLetterPage,
   listDeadLetters,
 } from "./dead-letters.ts";
+export type { UndecodedMessage } from "./received-message.ts";
 export { StaleMessageError } from "./stale-message-error.ts";
 export type {
   DeadLetterOptions,
@@ -62,6 +63,13 @@ export type {
   TopicWriterOptions,
 } from "./topic.ts";
 export { NatsTopics, type NatsTopicsOptions } from "./topic-nats.ts";
-export { topicNamePatternText } from "./topic-options.ts";
+export {
+  type ResolvedReaderOptions,
+  resolveReaderOptions,
+  resolveWriterOptions,
+  topicNamePatternText,
+} from "./topic-options.ts";
 export { PostgresTopics } from "./topic-postgres.ts";
+export { type PollRequest, TopicReaderBase } from "./topic-reader-base.ts";
 export { TopicRetention, type TopicRetentionOptions } from "./topic-retention.ts";
+export { type EncodedMessages, TopicWriterBase } from "./topic-writer-base.ts";

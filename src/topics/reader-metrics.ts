@@ -5,7 +5,7 @@ import {
   SlidingWindowCounter,
   TimedOperation,
 } from "../monitoring/index.ts";
-import type { Received } from "./received-message.ts";
+import type { UndecodedMessage } from "./received-message.ts";
 
 /** What a reader tells about itself. */
 export class ReaderMetrics {
@@ -32,7 +32,7 @@ export class ReaderMetrics {
   }
 
   /** Counts what a poll handed out. */
-  received(messages: readonly Received[]): void {
+  received(messages: readonly UndecodedMessage[]): void {
     if (messages.length === 0) this.#emptyPolls.increment();
     this.#received.increment(messages.length);
     this.#rate.recordCount(messages.length);

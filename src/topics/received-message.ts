@@ -2,8 +2,8 @@ import { type DescMessage, fromBinary, type MessageShape } from "@bufbuild/proto
 import { TallymanError } from "../errors/index.ts";
 import type { TopicMessage } from "./topic.ts";
 
-/** What a driver knows of a message it hands out. */
-export type Received = Omit<TopicMessage<unknown>, "payload">;
+/** A message as a driver hands it out: the payload is still bytes. */
+export type UndecodedMessage = Omit<TopicMessage<unknown>, "payload">;
 
 /**
  * A message whose payload is decoded at the first look, so that one damaged message does not keep the
@@ -22,7 +22,7 @@ export class ReceivedMessage<Desc extends DescMessage> implements TopicMessage<M
   readonly #schema: Desc;
   #payload: MessageShape<Desc> | undefined;
 
-  constructor(schema: Desc, received: Received) {
+  constructor(schema: Desc, received: UndecodedMessage) {
     this.#schema = schema;
     this.topic = received.topic;
     this.group = received.group;

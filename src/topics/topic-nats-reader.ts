@@ -16,12 +16,12 @@ import {
   subjectOf,
 } from "./nats/names.ts";
 import { deliveryOf, type Pulled, pull } from "./nats/pull.ts";
-import type { Received } from "./received-message.ts";
+import type { UndecodedMessage } from "./received-message.ts";
 import type { InTransaction, TopicMessage } from "./topic.ts";
 import { natsCapabilities } from "./topic-capabilities.ts";
 import { groupNotFound, unsupported } from "./topic-errors.ts";
 import type { ResolvedReaderOptions } from "./topic-options.ts";
-import { type Request, TopicReaderBase } from "./topic-reader-base.ts";
+import { type PollRequest, TopicReaderBase } from "./topic-reader-base.ts";
 
 /** A waiting poll asks anew after this long; an aborted one keeps its request no longer. */
 const sliceMs = 1_000;
@@ -89,7 +89,12 @@ export class NatsTopicReader<Desc extends DescMessage> extends TopicReaderBase<D
     await Promise.all(this.#leaving);
   }
 
-  protected override async receive({ runId, max, timeoutMs, signal }: Request): Promise<Received[]> {
+  protected override async receive({
+    runId,
+    max,
+    timeoutMs,
+    signal,
+  }: PollRequest): Promise<UndecodedMessage[]> {
     const deadlineMs = systemClock.monotonicMs() + timeoutMs;
     for (;;) {
       throwIfAborted(signal);
@@ -154,7 +159,7 @@ export class NatsTopicReader<Desc extends DescMessage> extends TopicReaderBase<D
     max: number,
     waitMs: number,
     signal: AbortSignal | undefined,
-  ): Promise<Received[]> {
+  ): Promise<UndecodedMessage[]> {
     const { epoch } = this.#state;
     if (!(await this.#ensureConsumer(runId))) return this.#pauseBeforeRetry(waitMs, signal);
     const backlog = Math.min(max, this.#pending);
@@ -200,7 +205,7 @@ export class NatsTopicReader<Desc extends DescMessage> extends TopicReaderBase<D
     return { messages: [], end: "done" };
   }
 
-  #hold(messages: readonly Msg[], epoch: number): Received[] {
+  #hold(messages: readonly Msg[], epoch: number): UndecodedMessage[] {
     this.#forgetLost();
     const deadlineMs = this.#claimDeadline();
     return messages.flatMap((message) => {
@@ -224,7 +229,7 @@ export class NatsTopicReader<Desc extends DescMessage> extends TopicReaderBase<D
     }
   }
 
-  #received(message: Msg): Received {
+  #received(message: Msg): UndecodedMessage {
     const { deliveries, streamSequence, publishedAt } = deliveryOf(message);
     const runId = runOf(message.subject);
     const key = message.headers?.get(keyHeader);
@@ -316,12 +321,12 @@ export class NatsTopicReader<Desc extends DescMessage> extends TopicReaderBase<D
     await sleep(Math.min(retryMs, waitMs));
   }
 
-  async #pauseBeforeRetry(waitMs: number, signal: AbortSignal | undefined): Promise<Received[]> {
+  async #pauseBeforeRetry(waitMs: number, signal: AbortSignal | undefined): Promise<UndecodedMessage[]> {
     await sleep(Math.min(retryMs, waitMs), signal);
     return [];
   }
 
-  async #waitWhilePaused(waitMs: number, signal: AbortSignal | undefined): Promise<Received[]> {
+  async #waitWhilePaused(waitMs: number, signal: AbortSignal | undefined): Promise<UndecodedMessage[]> {
     await this.#wakeUp.wait(waitMs, signal);
     return [];
   }

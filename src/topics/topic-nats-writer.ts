@@ -6,7 +6,7 @@ import { persistently } from "./nats/failures.ts";
 import { keyHeader, subjectOf } from "./nats/names.ts";
 import type { InTransaction, SendOutcome } from "./topic.ts";
 import { unsupported } from "./topic-errors.ts";
-import { type EncodedBatch, TopicWriterBase } from "./topic-writer-base.ts";
+import { type EncodedMessages, TopicWriterBase } from "./topic-writer-base.ts";
 
 /** Messages on their way to the server at once. */
 const inFlightMax = 500;
@@ -20,7 +20,7 @@ export class NatsTopicWriter<Desc extends DescMessage> extends TopicWriterBase<D
     this.#client = client;
   }
 
-  protected override async store(batch: EncodedBatch, tx: InTransaction["tx"]): Promise<SendOutcome[]> {
+  protected override async store(batch: EncodedMessages, tx: InTransaction["tx"]): Promise<SendOutcome[]> {
     if (tx) throw unsupported("NATS can't send in a transaction of PostgreSQL.");
     const outcomes: SendOutcome[] = [];
     for (let from = 0; from < batch.keys.length; from += inFlightMax) {
@@ -31,7 +31,7 @@ export class NatsTopicWriter<Desc extends DescMessage> extends TopicWriterBase<D
   }
 
   /** One connection keeps the order; a message without a key gets an id too, for the sake of repeats. */
-  async #publish({ runId, keys, payloads }: EncodedBatch, index: number): Promise<SendOutcome> {
+  async #publish({ runId, keys, payloads }: EncodedMessages, index: number): Promise<SendOutcome> {
     const key = keys[index] ?? null;
     const msgID = key === null ? randomUUID() : `${runId}:${key}`;
     const options = { msgID, ...(key !== null && { headers: keyHeaders(key) }) };

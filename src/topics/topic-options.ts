@@ -29,12 +29,14 @@ export function deadLetterTopicOf(topic: string): string {
   return `${topic}-dead-letters`.slice(-100);
 }
 
+/** Checks what a writer is opened with. @throws TallymanError INVALID_OPTION naming the option */
 export function resolveWriterOptions(given: TopicWriterOptions): Readonly<TopicWriterOptions> {
   return resolveOptions<{ topic: string; runId?: string }>({ topic: required, runId: undefined }, given, {
     topic: name,
   });
 }
 
+/** Checks what a reader is opened with, and fills in the defaults. @throws TallymanError INVALID_OPTION naming the option */
 export function resolveReaderOptions(given: TopicReaderOptions): ResolvedReaderOptions {
   return resolveOptions<ResolvedReaderOptions>(
     {

@@ -1,7 +1,7 @@
 import type { DescMessage } from "@bufbuild/protobuf";
 import { type Database, pipelined, type Transaction } from "../database/index.ts";
 import { crashPoint, systemClock, WakeUp } from "../runtime/index.ts";
-import type { Received } from "./received-message.ts";
+import type { UndecodedMessage } from "./received-message.ts";
 import { type ClaimedRow, claim } from "./sql/claim.ts";
 import { acknowledge, extendClaims, type HeldMessages, handBack, moveToDeadLetters } from "./sql/settle.ts";
 import { lockGroupsShared } from "./sql/topic.ts";
@@ -10,7 +10,7 @@ import { postgresCapabilities } from "./topic-capabilities.ts";
 import { groupNotFound } from "./topic-errors.ts";
 import type { TopicHints } from "./topic-hints.ts";
 import type { ResolvedReaderOptions } from "./topic-options.ts";
-import { type Request, TopicReaderBase } from "./topic-reader-base.ts";
+import { type PollRequest, TopicReaderBase } from "./topic-reader-base.ts";
 
 /** A message that is due but locked by another claim is looked at again no sooner than this. */
 const dueWaitMsMin = 20;
@@ -45,7 +45,12 @@ export class PostgresTopicReader<Desc extends DescMessage> extends TopicReaderBa
     this.#unsubscribe = undefined;
   }
 
-  protected override async receive({ runId, max, timeoutMs, signal }: Request): Promise<Received[]> {
+  protected override async receive({
+    runId,
+    max,
+    timeoutMs,
+    signal,
+  }: PollRequest): Promise<UndecodedMessage[]> {
     const deadlineMs = systemClock.monotonicMs() + timeoutMs;
     for (;;) {
       const found = await this.#claim(runId, max);
@@ -109,7 +114,7 @@ export class PostgresTopicReader<Desc extends DescMessage> extends TopicReaderBa
     );
   }
 
-  #received(row: ClaimedRow, runId: string): Received {
+  #received(row: ClaimedRow, runId: string): UndecodedMessage {
     return {
       topic: this.topic,
       group: this.group,

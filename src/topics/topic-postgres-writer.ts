@@ -5,7 +5,7 @@ import { publish } from "./sql/publish.ts";
 import { lockGroupsShared, type TopicRow } from "./sql/topic.ts";
 import type { InTransaction, SendOutcome } from "./topic.ts";
 import type { TopicHints } from "./topic-hints.ts";
-import { type EncodedBatch, TopicWriterBase } from "./topic-writer-base.ts";
+import { type EncodedMessages, TopicWriterBase } from "./topic-writer-base.ts";
 
 /** Messages that one statement stores; a longer list takes several, in one transaction. */
 const statementMessagesMax = 1_000;
@@ -29,25 +29,25 @@ export class PostgresTopicWriter<Desc extends DescMessage> extends TopicWriterBa
     this.#topicId = topic.topicId;
   }
 
-  protected override async store(batch: EncodedBatch, tx: InTransaction["tx"]): Promise<SendOutcome[]> {
+  protected override async store(batch: EncodedMessages, tx: InTransaction["tx"]): Promise<SendOutcome[]> {
     const stored = tx ? await this.#storeWith(this.#database.join(tx), batch) : await this.#storeAlone(batch);
     return outcomes(batch.keys, stored);
   }
 
-  async #storeAlone(batch: EncodedBatch): Promise<(string | null)[]> {
+  async #storeAlone(batch: EncodedMessages): Promise<(string | null)[]> {
     const stored = await this.#database.transaction((tx) => this.#insert(tx, batch));
     crashPoint("topics.after-send");
     this.#hints.notify(this.#topicId);
     return stored;
   }
 
-  async #storeWith(tx: Transaction, batch: EncodedBatch): Promise<(string | null)[]> {
+  async #storeWith(tx: Transaction, batch: EncodedMessages): Promise<(string | null)[]> {
     const [stored] = await pipelined(this.#insert(tx, batch), this.#hints.notifyWith(tx, this.#topicId));
     return stored;
   }
 
   /** The lock is a statement of its own: see {@link lockGroupsShared}. */
-  async #insert(tx: Transaction, { runId, keys, payloads }: EncodedBatch): Promise<(string | null)[]> {
+  async #insert(tx: Transaction, { runId, keys, payloads }: EncodedMessages): Promise<(string | null)[]> {
     const statements = [];
     for (let from = 0; from < keys.length; from += statementMessagesMax) {
       const to = from + statementMessagesMax;

@@ -5,7 +5,7 @@ import type { OperationalError } from "../monitoring/index.ts";
 import { throwIfAborted } from "../runtime/index.ts";
 import { deadLetterBytes } from "./dead-letter.ts";
 import { ReaderMetrics } from "./reader-metrics.ts";
-import { type Received, ReceivedMessage } from "./received-message.ts";
+import { ReceivedMessage, type UndecodedMessage } from "./received-message.ts";
 import { refuseStale, type Settlement, StaleMessageError } from "./stale-message-error.ts";
 import type {
   DeadLetterOptions,
@@ -18,11 +18,15 @@ import type {
 import { TopicEnd } from "./topic-end.ts";
 import { checkMs, checkPoll, type ResolvedReaderOptions } from "./topic-options.ts";
 
-/** How long a poll may last, and for how many messages it asks. */
-export interface Request {
+/** What a poll asks a driver for; its values are checked. */
+export interface PollRequest {
+  /** Only messages of this run; empty: those that were sent without one. */
   readonly runId: string;
+  /** Messages at most. */
   readonly max: number;
+  /** How long to wait for the first of them; 0 only looks. */
   readonly timeoutMs: number;
+  /** Ends the wait with the error ABORTED. */
   readonly signal: AbortSignal | undefined;
 }
 
@@ -30,8 +34,7 @@ type Messages<Desc extends DescMessage> = readonly TopicMessage<MessageShape<Des
 
 /**
  * What all readers have in common: arguments, the run, decoding, metrics, and the error at the edge for
- * what the driver reports as stale. A driver receives and settles; each settlement returns the positions
- * that were still held.
+ * what the driver reports as stale. A driver receives and settles. docs/guides/own-topic.md makes one.
  */
 export abstract class TopicReaderBase<Desc extends DescMessage>
   extends TopicEnd
@@ -63,13 +66,22 @@ export abstract class TopicReaderBase<Desc extends DescMessage>
     return this.options.claimTimeoutMs;
   }
 
-  protected abstract receive(request: Request): Promise<Received[]>;
+  /**
+   * Claims messages in the order of their positions; waits until there is one, or the time is over.
+   *
+   * @throws TallymanError TOPIC_GROUP_NOT_FOUND, ABORTED
+   */
+  protected abstract receive(request: PollRequest): Promise<UndecodedMessage[]>;
+  /** Ends messages for the group. Returns the positions that were still held, as all settlements do. */
   protected abstract acknowledge(messages: Messages<Desc>, tx: InTransaction["tx"]): Promise<Set<number>>;
+  /** Lets another consumer have a message, after a delay. */
   protected abstract handBack(
     message: TopicMessage<unknown>,
     options: { delayMs: number; error: string | undefined },
   ): Promise<Set<number>>;
+  /** Begins the claims' time anew. */
   protected abstract extendClaims(messages: Messages<Desc>): Promise<Set<number>>;
+  /** Puts the letter into the topic {@link deadLetterTopic} and ends the message, as one step if the engine can. */
   protected abstract moveToDeadLetters(
     message: TopicMessage<unknown>,
     letter: Uint8Array,

@@ -11,15 +11,18 @@ import {
 import type { InTransaction, Outgoing, SendOutcome, TopicSendOptions, TopicWriter } from "./topic.ts";
 import { TopicEnd } from "./topic-end.ts";
 
-/** Messages as a driver stores them. */
-export interface EncodedBatch {
+/** Messages as a driver stores them: the key and the payload of each stand at the same place of two lists. */
+export interface EncodedMessages {
   /** Empty without a run. */
   readonly runId: string;
+  /** Null: the message has no key, and is always stored. */
   readonly keys: readonly (string | null)[];
   readonly payloads: readonly Uint8Array[];
 }
 
-/** What all writers have in common: encoding, the run, metrics. A driver stores. */
+/**
+ * What all writers have in common: encoding, the run, metrics. A driver stores. docs/guides/own-topic.md makes one.
+ */
 export abstract class TopicWriterBase<Desc extends DescMessage>
   extends TopicEnd
   implements TopicWriter<MessageShape<Desc>>
@@ -46,8 +49,12 @@ export abstract class TopicWriterBase<Desc extends DescMessage>
     this.#runId = runId === undefined ? "" : validateRunId(runId);
   }
 
-  /** Stores the messages and says of each whether it was stored. */
-  protected abstract store(batch: EncodedBatch, tx: InTransaction["tx"]): Promise<SendOutcome[]>;
+  /**
+   * Stores the messages for every group, and says of each whether it was stored or its key was there already.
+   *
+   * @throws TallymanError UNSUPPORTED_BY_DRIVER for a `tx` that the engine can't join
+   */
+  protected abstract store(batch: EncodedMessages, tx: InTransaction["tx"]): Promise<SendOutcome[]>;
 
   setSimulationRun(runId: string): void {
     this.#runId = validateRunId(runId);

@@ -48,12 +48,21 @@ describe("configReference", () => {
     expect(rows.filter((row) => !/^[A-Z].*\.$/.test(row.description))).toEqual([]);
   });
 
+  it("says what every setting takes", () => {
+    const typeOf = (path: string) => rows.find((row) => row.path === path)?.type;
+    expect(rows.filter((row) => row.type === "")).toEqual([]);
+    expect(typeOf("database.maxPoolSize")).toBe("whole number, 1 to 1000");
+    expect(typeOf("server.bodyBytesMax")).toBe("whole number, 1 or more");
+    expect(typeOf("settings.logLevel")).toBe("one of debug, info, warn, error");
+  });
+
   it("has a row for every setting that can be overridden", () => {
     expect(
       settingSources.map(({ path }) => path).filter((path) => !rows.some((row) => row.path === path)),
     ).toEqual([]);
     expect(rows.find((row) => row.path === "database.schema")).toEqual({
       path: "database.schema",
+      type: "text",
       description: "Schema of Tallyman's own tables.",
       default: "tallyman",
       variable: "TALLYMAN_SCHEMA",

@@ -5,6 +5,8 @@ import { configFileSource, flagName, settingSources } from "./config-sources.ts"
 export interface ConfigReferenceRow {
   /** Path in the file; `<name>` stands for a name that the user chooses. Empty for the file itself. */
   readonly path: string;
+  /** What it takes, for people: `text`, `whole number, 1 to 1000`, `one of …`. */
+  readonly type: string;
   readonly description: string;
   readonly default?: unknown;
   /** Environment variable that overrides the file. */
@@ -25,6 +27,7 @@ export interface ConfigReferenceRow {
 export function configReference(): readonly ConfigReferenceRow[] {
   const file: ConfigReferenceRow = {
     path: "",
+    type: "text",
     description: "Path of the configuration file.",
     default: "tallyman.config.yaml",
     variable: configFileSource.variable,
@@ -48,8 +51,23 @@ function rowOf(shape: Shape, path: string): ConfigReferenceRow {
   const source = settingSources.find((candidate) => candidate.path === path);
   return {
     path,
+    type: typeOf(shape),
     description: shape.description ?? "",
     ...(shape.default === undefined ? {} : { default: shape.default }),
     ...(source && { variable: source.variable, flag: flagName(source.flag) }),
   };
+}
+
+const typeNames: Readonly<Record<string, string>> = {
+  string: "text",
+  boolean: "true or false",
+  array: "list of texts",
+  object: "values by name",
+};
+
+function typeOf({ type = "", enum: choices, minimum, maximum = Number.MAX_SAFE_INTEGER }: Shape): string {
+  if (choices) return `one of ${choices.join(", ")}`;
+  if (type !== "integer") return typeNames[type] ?? type;
+  const upTo = maximum === Number.MAX_SAFE_INTEGER ? "or more" : `to ${maximum}`;
+  return `whole number, ${minimum} ${upTo}`;
 }

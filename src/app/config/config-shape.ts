@@ -9,6 +9,9 @@ export interface Shape {
   readonly type?: string;
   readonly description?: string;
   readonly default?: unknown;
+  readonly enum?: readonly string[];
+  readonly minimum?: number;
+  readonly maximum?: number;
   readonly properties?: Readonly<Record<string, Shape>>;
   readonly additionalProperties?: Shape | false;
 }

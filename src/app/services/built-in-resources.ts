@@ -19,7 +19,7 @@ import {
   ResourceRegistry,
   type ResourceType,
 } from "./resource-registry.ts";
-import { resolveTopicOptions, TopicResource, withNumbers } from "./topic-resource.ts";
+import { topicResource, withNumbers } from "./topic-resource.ts";
 
 const queueUsages = ["queue-in", "queue-out"] as const;
 const databaseUsages = [
@@ -103,8 +103,8 @@ function refuseOptions(options: Readonly<Record<string, unknown>>): void {
   resolveOptions<Record<string, never>>({}, options as Record<string, never>);
 }
 
-function openPostgresTopic({ name, options, tallyman }: ResourceContext): OpenResource {
-  return new TopicResource(tallyman.topics, resolveTopicOptions(name, options));
+function openPostgresTopic(context: ResourceContext): Promise<OpenResource> {
+  return topicResource(context, () => context.tallyman.topics);
 }
 
 async function openNatsTopic({ name, options, shared }: ResourceContext): Promise<OpenResource> {
@@ -113,9 +113,9 @@ async function openNatsTopic({ name, options, shared }: ResourceContext): Promis
   const rest = Object.fromEntries(Object.entries(options).filter((entry) => !isNats(entry)));
   const engine = withNumbers(given, ["replicas", "duplicateWindowMs"]) as unknown as NatsTopicsOptions;
   if (!engine.servers) throw serversMissing(name);
-  const topicOptions = resolveTopicOptions(name, rest);
-  const topics = await shared(`nats ${JSON.stringify(engine)}`, () => NatsTopics.connect(engine));
-  return new TopicResource(topics, topicOptions);
+  return topicResource({ name, options: rest }, () =>
+    shared(`nats ${JSON.stringify(engine)}`, () => NatsTopics.connect(engine)),
+  );
 }
 
 function openPostgresDatabase({ options, tallyman }: ResourceContext): OpenResource {

@@ -60,4 +60,4 @@ export {
 } from "./service-manager.ts";
 export { type ServiceContext, ServiceRegistry, type ServiceType } from "./service-registry.ts";
 export type { ListedManager, ListedService } from "./sql/list-managers.ts";
-export type { TopicResourceOptions } from "./topic-resource.ts";
+export { type TopicResourceOptions, topicResource } from "./topic-resource.ts";

@@ -53,7 +53,7 @@ export interface ResourceType {
  * const resources = builtInResources().registerResourceType("FtpStorage", {
  *   usages: ["storage-read"],
  *   open: ({ options }) => {
- *     const storage = new FtpStorage(options);
+ *     const storage = new BatchStorage(new FtpDriver(options));
  *     return { bind: () => storage, monitorable: storage, close: () => storage.close() };
  *   },
  * });

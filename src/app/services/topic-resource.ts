@@ -3,7 +3,7 @@ import { TallymanError } from "../../errors/index.ts";
 import { DeadLetterQueue } from "../../pipeline/index.ts";
 import { type GivenOptions, oneOf, resolveOptions, wholeNumber } from "../../runtime/index.ts";
 import type { Topics } from "../../topics/index.ts";
-import type { Binding, OpenResource } from "./resource-registry.ts";
+import type { Binding, OpenResource, ResourceContext } from "./resource-registry.ts";
 
 /** Options that a topic has on every engine, in the `options` of its resource. */
 export interface TopicResourceOptions {
@@ -35,8 +35,30 @@ const claimTimeoutDefault = 300;
 const pollIntervalMsDefault = 1_000;
 const capacityDefault = 10_000;
 
-/** Checks a topic's options; those of the engine itself are left to the engine. */
-export function resolveTopicOptions(
+/**
+ * A topic as a resource, on any engine: what a resource type for topics returns when it is opened. It opens the readers,
+ * writers and dead-letter queues that ports ask for, and closes them; the engine belongs to whoever made it.
+ *
+ * @param context.options those of the topic, see {@link TopicResourceOptions}; take the engine's own out before
+ * @param open gives the engine, after the options have been found right
+ * @throws TallymanError INVALID_OPTION
+ * @example
+ * ```ts
+ * const resources = builtInResources().registerResourceType("MemoryTopic", {
+ *   usages: ["topic-read", "topic-write", "dlq"],
+ *   open: (context) => topicResource(context, () => topics),
+ * });
+ * ```
+ */
+export async function topicResource(
+  { name, options }: Pick<ResourceContext, "name" | "options">,
+  open: () => Topics | Promise<Topics>,
+): Promise<OpenResource> {
+  const resolved = resolveTopicOptions(name, options);
+  return new TopicResource(await open(), resolved);
+}
+
+function resolveTopicOptions(
   name: string,
   given: Readonly<Record<string, unknown>>,
 ): Readonly<TopicResourceOptions> {
@@ -52,8 +74,7 @@ export function resolveTopicOptions(
   );
 }
 
-/** A topic as a resource: readers and writers for ports, closed with it. */
-export class TopicResource implements OpenResource {
+class TopicResource implements OpenResource {
   readonly #topics: Topics;
   readonly #options: Readonly<TopicResourceOptions>;
   readonly #opened: { close(): Promise<void> }[] = [];

@@ -28,7 +28,7 @@ export interface GapDetectionOptions {
  *
  * @example
  * ```ts
- * const gapDetection = new GapDetectionComponent(coordinator, storage);
+ * const gapDetection = new GapDetectionComponent(coordinator.setIndexerClass("DummyIndexer"), storage);
  * await gapDetection.reconcile({ samplingInterval: 10 });
  * const found = await gapDetection.search("run-1", { samplingInterval: 10 });
  * ```

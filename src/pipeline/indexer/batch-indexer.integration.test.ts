@@ -7,11 +7,13 @@ import {
   quick,
   Recorder,
   range,
+  runId,
   seenTicks,
   started,
   until,
 } from "../../../tests/kit/pipeline.ts";
 import type { TickData } from "../../contracts/index.ts";
+import { runSchemaName } from "../../database/index.ts";
 import { setup, type TestContext } from "../../testing/index.ts";
 import { BatchIndexer, type ComponentType, DummyIndexer } from "../index.ts";
 
@@ -227,6 +229,38 @@ async function gaps(t: TestContext): Promise<string[]> {
     );
   return rows.map(({ text }) => text);
 }
+
+describe("prepareSchema", () => {
+  /** Makes a table of its own. */
+  class Maker extends Recorder {
+    protected override async prepareSchema(run: string): Promise<void> {
+      await this.database
+        .forRun(runSchemaName(run))
+        .query("CREATE TABLE IF NOT EXISTS sim.made (tick int8 PRIMARY KEY)");
+    }
+  }
+
+  it("outlives another instance that makes the same table at the same moment", async () => {
+    await using t = await setup();
+    const pipeline = await openPipeline(t);
+    await pipeline.writeMetadata();
+    await createSeen(t);
+    await pipeline.send(0, 10);
+    const maker = new Maker("maker", await pipeline.resources("maker"), unswept);
+    const isWaiting = async () => {
+      const { rows } = await t.database.query(
+        "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE 'CREATE TABLE IF NOT EXISTS %made%'",
+      );
+      return rows.length > 0;
+    };
+    await t.database.forRun(runSchemaName(runId)).transaction(async (tx) => {
+      await tx.query("CREATE TABLE sim.made (tick int8 PRIMARY KEY)");
+      await started(t, maker);
+      await until("the second waits for the first", isWaiting);
+    });
+    await until("it indexes", () => maker.getMetrics().ticks_processed === 10);
+  });
+});
 
 describe("DummyIndexer", () => {
   it("finds files without any topic, and what fills a gap later", async () => {

@@ -1,5 +1,5 @@
 import type { Database } from "../../database/index.ts";
-import { ensureRunSchema } from "../../database/index.ts";
+import { ensureRunSchema, errorCodeOf } from "../../database/index.ts";
 import { toTallymanError } from "../../errors/index.ts";
 import { Counter, MonitoredService } from "../../monitoring/index.ts";
 import { backoffMs, logger, sleep } from "../../runtime/index.ts";
@@ -7,6 +7,8 @@ import type { BatchStorage } from "../../storage/index.ts";
 import { isOutage } from "./outage.ts";
 import { discoverRun, type RunDiscoveryOptions } from "./run-discovery.ts";
 
+/** SQLSTATEs of something that somebody else has just made: duplicate_table, duplicate_object, unique_violation. */
+const madeMeanwhile = new Set(["42P07", "42710", "23505"]);
 const outageBackoff = { initialMs: 100, maxMs: 5_000, factor: 2, jitter: 0.5 };
 
 /** What every indexer works with. */
@@ -34,6 +36,9 @@ export interface RunScoped {
  *     console.log(runId);
  *     void this.stop();
  *   }
+ *   protected override runScopedResources() {
+ *     return [];
+ *   }
  * }
  * ```
  */
@@ -58,7 +63,10 @@ export abstract class Indexer extends MonitoredService {
   /** One turn of work on the run; called again and again until the service stops. */
   protected abstract indexRun(runId: string, signal: AbortSignal): Promise<void>;
 
-  /** Makes what the indexer needs in the run's schema, which is there. Runs once per start; be idempotent. */
+  /**
+   * Makes what the indexer needs in the run's schema, which is there. Be idempotent (`IF NOT EXISTS`): it runs with every
+   * start, and again when another instance made the same at the same moment.
+   */
   protected prepareSchema?(runId: string): Promise<void>;
 
   /** Resources that work on one run; they are told which, before anything is indexed. */
@@ -107,7 +115,11 @@ export abstract class Indexer extends MonitoredService {
   async #prepare(runId: string): Promise<void> {
     await ensureRunSchema(this.database, runId);
     for (const resource of this.runScopedResources()) resource.setSimulationRun(runId);
-    await this.prepareSchema?.(runId);
+    await this.prepareSchema?.(runId).catch((error: unknown) => {
+      // Instances that start together make the same tables; `IF NOT EXISTS` does not see what is not committed yet.
+      if (!madeMeanwhile.has(errorCodeOf(error) ?? "")) throw error;
+      return this.prepareSchema?.(runId);
+    });
     this.#isPrepared = true;
   }
 }

@@ -40,6 +40,7 @@ export interface BatchWriterOptions<T> extends Omit<PersistenceOptions, "runId">
  *
  * @example
  * ```ts
+ * const topic = await topics.writer(BatchInfoSchema, { topic: "sensor-batches" });
  * await using writer = new BatchWriter<Reading>("sensors", { storage, topic }, {
  *   runId: newRunId(),
  *   sequenceOf: (reading) => reading.sequence,

@@ -34,7 +34,8 @@ export interface MetadataPersistenceOptions extends RetrySettings {}
  * @example
  * ```ts
  * const topic = await topics.writer(MetadataInfoSchema, { topic: "metadata-topic" });
- * await using service = new MetadataPersistenceService("metadata-persistence", { queue, storage, topic });
+ * const resources = { queue: metadataQueue, storage, topic };
+ * await using service = new MetadataPersistenceService("metadata-persistence", resources);
  * await service.start();
  * ```
  */
