@@ -25,6 +25,11 @@ export const blockBytes = 256 * 1024;
 /** Largest block, uncompressed: a full one, one more record and its length prefix. */
 export const blockRawBytesMax = blockBytes + recordBytesMax + 5;
 
+/** Most records in a block: each takes a byte at least, and the block is closed at its size. */
+const blockRecordsMax = blockBytes;
+/** Largest file, uncompressed. Compressed it may be tiny: without a bound, a few bytes could keep a reader busy for days. */
+export const fileRawBytesMax = 2 * 1024 * 1024 * 1024;
+
 /** High bit, line ends of both kinds, end-of-file: what damages text in transit damages this too. */
 const magic = Buffer.from("\x89TLY\r\n\x1a\n", "latin1");
 const endMagic = Buffer.from("\x89END", "latin1");
@@ -148,7 +153,7 @@ export function decodeBlockHeader(bytes: Buffer): BlockHeader | Mismatch {
     bytes[0] === blockMarker &&
     block.rawBytes <= blockRawBytesMax &&
     block.records >= 1 &&
-    block.records <= block.rawBytes &&
+    block.records <= Math.min(block.rawBytes, blockRecordsMax) &&
     block.storedBytes <= storedBytesMax(block.rawBytes);
   return plausible ? block : { expected: "a block or the trailer", found: bytes.toString("hex") };
 }
