@@ -11,7 +11,15 @@ import { runHere } from "./kit/cli.ts";
 import { commands, openBus, startWorker, untilFinished } from "./kit/commands.ts";
 import { command, openJobs, startCoordinator, startSchedulerWorker } from "./kit/jobs.ts";
 import { lagOf, openPipeline, quick, runId, started, until } from "./kit/pipeline.ts";
-import { administer, applyRoles, contextOf, type DatabaseRole, ownSchema, urlOf } from "./kit/roles.ts";
+import {
+  administer,
+  applyRoles,
+  contextOf,
+  createAdministrator,
+  type DatabaseRole,
+  ownSchema,
+  urlOf,
+} from "./kit/roles.ts";
 
 const forbidden: readonly (readonly [DatabaseRole, string])[] = [
   ["app", "CREATE TABLE tallyman.mine ()"],
@@ -174,18 +182,12 @@ describe("the printed database roles", () => {
   it("can be made by an administrator who is no superuser, and leave that one no member", async () => {
     await using t = await setup({ empty: true });
     const schema = ownSchema(t);
-    const administrator = `${schema}_administrator`;
-    const url = new URL(t.url);
-    await administer(t.url, `CREATE ROLE ${administrator} LOGIN CREATEROLE PASSWORD 'admin'`);
-    await administer(t.url, `ALTER DATABASE ${url.pathname.slice(1)} OWNER TO ${administrator}`);
-    t.use({ [Symbol.asyncDispose]: () => administer(t.url, dropAdministrator(administrator)) });
-    url.username = administrator;
-    url.password = "admin";
-    await migrate(await t.connect({ url: url.toString(), schema }));
-    await applyRoles(url.toString(), schema);
-    await applyRoles(url.toString(), schema);
+    const url = await createAdministrator(t, schema);
+    await migrate(await t.connect({ url, schema }));
+    await applyRoles(url, schema);
+    await applyRoles(url, schema);
     await indexRun(t, schema);
-    const asOwner = administer(url.toString(), `SET ROLE ${schema}_owner`);
+    const asOwner = administer(url, `SET ROLE ${schema}_owner`);
     await expect(asOwner).rejects.toMatchObject({ code: "42501" });
   });
 
@@ -219,8 +221,4 @@ describe("tallyman migrate --print-roles", () => {
 
 async function open(t: TestContext, schema: string): Promise<Tallyman> {
   return t.use(await Tallyman.connect({ database: { url: urlOf(t, schema, "app"), schema } }));
-}
-
-function dropAdministrator(name: string): string {
-  return `REASSIGN OWNED BY ${name} TO CURRENT_USER; DROP OWNED BY ${name}; DROP ROLE ${name}`;
 }

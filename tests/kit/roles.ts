@@ -50,6 +50,19 @@ export async function administer(url: string, text: string): Promise<void> {
   }
 }
 
+/** A role that owns the database and may make roles, as a managed server gives it to its customers; its connection string. */
+export async function createAdministrator(t: TestContext, schema: string): Promise<string> {
+  const name = `${schema}_administrator`;
+  const url = new URL(t.url);
+  await administer(t.url, `CREATE ROLE ${name} LOGIN CREATEROLE PASSWORD 'admin'`);
+  await administer(t.url, `ALTER DATABASE ${url.pathname.slice(1)} OWNER TO ${name}`);
+  const drop = `REASSIGN OWNED BY ${name} TO CURRENT_USER; DROP OWNED BY ${name}; DROP ROLE ${name}`;
+  t.use({ [Symbol.asyncDispose]: () => administer(t.url, drop) });
+  url.username = name;
+  url.password = "admin";
+  return url.toString();
+}
+
 async function dropRoles(url: string, schema: string): Promise<void> {
   for (const role of roles) {
     const name = `${schema}_${role}`;
