@@ -8,6 +8,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { installDebianPackages } from "./debian-packages.ts";
+import { fetchNodeVersions } from "./node-versions.ts";
 
 interface Outcome {
   readonly passed: number;
@@ -52,6 +53,7 @@ function binPath(): NodeJS.ProcessEnv {
 }
 
 installDebianPackages();
+fetchNodeVersions();
 const outcomes = [...checks.map(([name, command]) => runCheck(name, command)), runVitest()];
 const passed = outcomes.reduce((sum, outcome) => sum + outcome.passed, 0);
 const failed = outcomes.reduce((sum, outcome) => sum + outcome.failed, 0);
