@@ -1,6 +1,6 @@
 /**
  * The whole check, as `npm test` and CI run it: format and lint, types, unused code, generated files,
- * all tests. Every step runs even when an earlier one fails, and the last line counts them all:
+ * known vulnerabilities, all tests. Every step runs even when an earlier one fails, and the last line counts them all:
  * 'N passed, N failed'.
  */
 import { spawnSync } from "node:child_process";
@@ -20,6 +20,7 @@ const checks: readonly (readonly [name: string, command: string])[] = [
   ["types", "tsc --noEmit && tsc --noEmit -p dashboard"],
   ["unused code", "knip"],
   ["generated files", "node --import tsx scripts/generate.ts --check"],
+  ["known vulnerabilities", "node --import tsx scripts/audit.ts"],
 ];
 
 function runCheck(name: string, command: string): Outcome {
