@@ -23,73 +23,10 @@ import { FileSystemStorage } from "../src/storage/index.ts";
 import { setup, type TestContext } from "../src/testing/index.ts";
 import { PostgresTopics } from "../src/topics/index.ts";
 import { runHere } from "./kit/cli.ts";
+import { hostileNames, hostileRunIds, oddNames } from "./kit/hostile-names.ts";
 import { openServer } from "./kit/http.ts";
 import { command, openJobs } from "./kit/jobs.ts";
 import { configOf } from "./kit/services.ts";
-
-/** What is no run's id, for one reason each. */
-const hostileRunIds = [
-  "",
-  ".",
-  "..",
-  "../x",
-  "../../../../etc/passwd",
-  "/etc/passwd",
-  "run-1/../../x",
-  "run-1/raw",
-  "..\\x",
-  "C:\\x",
-  "run\0",
-  "\0",
-  "run 1",
-  " run",
-  "run\n",
-  "run\r\nSet-Cookie: a=b",
-  "run\u0007",
-  "run\u001b[31m",
-  "-run",
-  "--help",
-  "_run",
-  ".run",
-  "%2e%2e",
-  "run%2f..",
-  "run%00",
-  "ｒｕｎ",
-  "гun",
-  "rún",
-  "run\u200b",
-  "run\u202e",
-  "run\u2215x",
-  "\ud800",
-  "run'",
-  'run"',
-  `run"; DROP SCHEMA tallyman CASCADE; --`,
-  "run'; SELECT pg_sleep(60); --",
-  "run$(id)",
-  "run`id`",
-  "run;id",
-  "run*",
-  "x".repeat(101),
-  "x".repeat(100_000),
-];
-
-/** What is no name of a job or domain; what is only odd is in {@link oddNames}. */
-const hostileNames = ["", ".", "..", "a\0b", "\0", "a\nb", "a\r\nSet-Cookie: a=b", "a\u001b[31m", "\ud800"];
-
-/** Names that look dangerous and are not: they are stored and found as they are. */
-const oddNames = [
-  "../../etc/passwd",
-  "..\\x",
-  "-rf",
-  "%2e%2e",
-  "a%00b",
-  "'; DROP TABLE tallyman.scheduler_job; --",
-  '"quoted"',
-  "…",
-  "rún/ｒｕｎ",
-  "a?b#c&d=e",
-  "x".repeat(255),
-];
 
 interface Place {
   readonly t: TestContext;
@@ -266,9 +203,10 @@ describe("a hostile name", () => {
         ["COMMAND_INVALID", "REQUEST_INVALID"],
       ],
       worker: [(domain) => bus.worker({ domain, handlers: {} }), ["INVALID_OPTION"]],
+      pauseDomain: [(domain) => bus.pauseDomain(domain, { operator: "mia" }), ["INVALID_OPTION"]],
     };
     for (const [entrance, [work, codes]] of Object.entries(entrances))
-      for (const name of [...hostileNames, "x".repeat(256)]) {
+      for (const name of hostileNames) {
         const code = await codeOf(() => work(name));
         expect({ entrance, name, code: codes.includes(code) ? "refused" : code }).toEqual({
           entrance,
@@ -277,9 +215,9 @@ describe("a hostile name", () => {
         });
       }
     const { rows } = await t.database.query(
-      "SELECT (SELECT count(*) FROM tallyman.scheduler_job) AS jobs, (SELECT count(*) FROM tallyman.command_bus_command) AS commands",
+      "SELECT (SELECT count(*) FROM tallyman.scheduler_job) AS jobs, (SELECT count(*) FROM tallyman.command_bus_command) AS commands, (SELECT count(*) FROM tallyman.command_bus_domain) AS domains",
     );
-    expect(rows).toEqual([{ jobs: 0, commands: 0 }]);
+    expect(rows).toEqual([{ jobs: 0, commands: 0, domains: 0 }]);
   });
 
   it("that is only odd is stored as it is, and found again over HTTP", async () => {

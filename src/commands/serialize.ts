@@ -96,6 +96,15 @@ function refuseBadNames(domain: string, command: BatchCommand, commandId: string
   }
 }
 
+/** @throws TallymanError INVALID_OPTION */
+export function refuseBadDomain(domain: string): void {
+  const fault = nameRule(domain);
+  if (fault === undefined) return;
+  throw new TallymanError("INVALID_OPTION", `A domain's name must be ${fault}.`, {
+    details: { option: "domain" },
+  });
+}
+
 function refuseBadNumbers({ priority, maxAttempts, runAt }: BatchCommand, commandId: string): void {
   if (priority !== undefined && !(Number.isInteger(priority) && Math.abs(priority) <= priorityMax)) {
     throw invalid(commandId, "priority must be a whole number");
