@@ -1,6 +1,6 @@
 /**
  * The whole check, as `npm test` and CI run it: format and lint, types, unused code, generated files,
- * all tests. Every step runs even when an earlier one fails, and the last line counts them all:
+ * known vulnerabilities, all tests. Every step runs even when an earlier one fails, and the last line counts them all:
  * 'N passed, N failed'.
  */
 import { spawnSync } from "node:child_process";
@@ -8,6 +8,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { installDebianPackages } from "./debian-packages.ts";
+import { fetchNodeVersions } from "./node-versions.ts";
 
 interface Outcome {
   readonly passed: number;
@@ -19,6 +20,7 @@ const checks: readonly (readonly [name: string, command: string])[] = [
   ["types", "tsc --noEmit && tsc --noEmit -p dashboard"],
   ["unused code", "knip"],
   ["generated files", "node --import tsx scripts/generate.ts --check"],
+  ["known vulnerabilities", "node --import tsx scripts/audit.ts"],
 ];
 
 function runCheck(name: string, command: string): Outcome {
@@ -52,6 +54,7 @@ function binPath(): NodeJS.ProcessEnv {
 }
 
 installDebianPackages();
+fetchNodeVersions();
 const outcomes = [...checks.map(([name, command]) => runCheck(name, command)), runVitest()];
 const passed = outcomes.reduce((sum, outcome) => sum + outcome.passed, 0);
 const failed = outcomes.reduce((sum, outcome) => sum + outcome.failed, 0);

@@ -89,11 +89,15 @@ function serverUrl({ url, databaseUrl }: GlobalOptions): string | undefined {
     throw new TallymanError("USAGE", "--url names a server, --database-url a database. Keep one of them.");
   const named = url ?? (databaseUrl === undefined ? process.env.TALLYMAN_URL : undefined);
   if (named === undefined || named === "") return undefined;
-  if (URL.canParse(named) && /^https?:$/.test(new URL(named).protocol)) return named;
+  if (URL.canParse(named) && isServerUrl(new URL(named))) return named;
   throw new TallymanError(
     "USAGE",
-    "--url and TALLYMAN_URL take the address of a server, such as http://127.0.0.1:8082.",
+    "--url and TALLYMAN_URL take the address of a server, such as http://127.0.0.1:8082, without user or password. A token goes into TALLYMAN_TOKEN.",
   );
+}
+
+function isServerUrl({ protocol, username, password }: URL): boolean {
+  return /^https?:$/.test(protocol) && username === "" && password === "";
 }
 
 function operatorOfServer(): TallymanError {

@@ -68,8 +68,9 @@ export class TallymanClient implements Caller {
   readonly #timeoutMs: number;
   readonly #fetch: typeof fetch;
 
+  /** @throws ApiError INVALID_OPTION for a URL with user or password, which would be told in errors */
   constructor(options: TallymanClientOptions = {}) {
-    this.#url = (options.url ?? "").replace(/\/$/, "");
+    this.#url = withoutSlash(options.url ?? "");
     this.#token = options.token;
     this.#timeoutMs = options.timeoutMs ?? timeoutMsDefault;
     this.#fetch = options.fetch ?? globalThis.fetch.bind(globalThis);
@@ -131,6 +132,12 @@ export class TallymanClient implements Caller {
       }),
     };
   }
+}
+
+function withoutSlash(url: string): string {
+  if (!/^[^/]*\/\/[^/]*@/.test(url)) return url.replace(/\/$/, "");
+  const message = "The server's URL can't have a user or password. Give a token instead.";
+  throw new ApiError(0, { code: "INVALID_OPTION", message });
 }
 
 /** The data of a success; a failure is thrown. */

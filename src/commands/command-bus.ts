@@ -20,7 +20,7 @@ import { Hints } from "./hints.ts";
 import { Maintenance, type Pruned, type RetentionOptions } from "./maintenance.ts";
 import { Preparation } from "./preparation.ts";
 import { ReplyQueue } from "./reply-queue.ts";
-import { templateOf } from "./serialize.ts";
+import { refuseBadDomain, templateOf } from "./serialize.ts";
 import { type AuditEvent, selectAudit, selectBatchHistory, selectHistory } from "./sql/audit.ts";
 import { selectBatchesById } from "./sql/batch.ts";
 import { type BatchCounts, selectBatchCounts } from "./sql/batch-counts.ts";
@@ -322,9 +322,10 @@ export class CommandBus implements AsyncDisposable {
     return new ReplyQueue(this.database, this.hints, queue);
   }
 
-  /** No worker gets commands of this domain any more; those that are running finish. */
-  pauseDomain(domain: string, { operator }: { operator: string }): Promise<void> {
-    return setPaused(this.database, domain, true, operator);
+  /** No worker gets commands of this domain any more; those that run finish. @throws TallymanError INVALID_OPTION */
+  async pauseDomain(domain: string, { operator }: { operator: string }): Promise<void> {
+    refuseBadDomain(domain);
+    await setPaused(this.database, domain, true, operator);
   }
 
   /** Hands the domain's commands out again. */

@@ -1,4 +1,5 @@
 import { TallymanError } from "../errors/index.ts";
+import { nameRule } from "../runtime/index.ts";
 import type { BatchCommand } from "./command.ts";
 import { newCommandId, refuseBadUuid } from "./command-id.ts";
 
@@ -15,7 +16,6 @@ export interface SerializedCommand {
 }
 
 const priorityMax = 2 ** 31 - 1;
-const nameLettersMax = 255;
 
 /** What JSON can say and PostgreSQL's jsonb can't: the NUL character and halves of surrogate pairs. */
 const unstorable = /(?:^|[^\\])(?:\\\\)*\\u(?:0000|d[89a-f])/;
@@ -85,8 +85,8 @@ function dataJson({ commandType, data }: BatchCommand, commandId: string, bytesM
 function refuseBadNames(domain: string, command: BatchCommand, commandId: string): void {
   const names = { domain, commandType: command.commandType, replyTo: command.replyTo ?? "-" };
   for (const [name, value] of Object.entries(names)) {
-    if (typeof value === "string" && value.length > 0 && value.length <= nameLettersMax) continue;
-    throw invalid(commandId, `${name} must be a text of 1 to ${nameLettersMax} letters`);
+    const fault = nameRule(value);
+    if (fault) throw invalid(commandId, `${name} must be ${fault}`);
   }
   if (command.domain !== undefined && command.domain !== domain) {
     throw invalid(
@@ -94,6 +94,15 @@ function refuseBadNames(domain: string, command: BatchCommand, commandId: string
       `it names domain '${command.domain}', but all commands of this call are for '${domain}'`,
     );
   }
+}
+
+/** @throws TallymanError INVALID_OPTION */
+export function refuseBadDomain(domain: string): void {
+  const fault = nameRule(domain);
+  if (fault === undefined) return;
+  throw new TallymanError("INVALID_OPTION", `A domain's name must be ${fault}.`, {
+    details: { option: "domain" },
+  });
 }
 
 function refuseBadNumbers({ priority, maxAttempts, runAt }: BatchCommand, commandId: string): void {

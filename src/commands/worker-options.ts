@@ -1,6 +1,7 @@
 import { hostname } from "node:os";
 import {
   type Clock,
+  nameRule,
   type OptionDefaults,
   type OptionRules,
   required,
@@ -72,7 +73,7 @@ export function workerDefaults(): OptionDefaults<WorkerOptions> {
 }
 
 export const workerRules: OptionRules<WorkerOptions> = {
-  domain: (domain) => (domain.length > 0 && domain.length <= 255 ? undefined : "a text of 1 to 255 letters"),
+  domain: nameRule,
   groupDelayMs: wholeNumber({ min: 0 }),
   backoffMs: (delays) =>
     Array.isArray(delays) && delays.length > 0 && delays.every((ms) => Number.isFinite(ms) && ms >= 0)

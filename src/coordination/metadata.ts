@@ -5,6 +5,7 @@ import type { WriteOptions } from "./batch-coordinator.ts";
 import { type CapabilityOptions, DatabaseCapability } from "./database-capability.ts";
 import { MetadataNotFoundError } from "./errors.ts";
 import { fromEntries, toEntries } from "./metadata-entries.ts";
+import { refuseBadMetadata } from "./refuse-bad-metadata.ts";
 import { readMetadata, upsertMetadata } from "./sql/metadata.ts";
 
 /**
@@ -86,13 +87,18 @@ export class MetadataWriter extends DatabaseCapability {
     await this.write(async () => undefined);
   }
 
-  /** Writes the metadata; the same again changes nothing. */
+  /**
+   * Writes the metadata; the same again changes nothing.
+   *
+   * @throws TallymanError RUN_ID_INVALID, METADATA_INVALID
+   */
   async insertMetadata(
     runId: string,
     metadata: SimulationMetadata,
     { tx }: WriteOptions = {},
   ): Promise<void> {
     this.setSimulationRun(runId);
+    refuseBadMetadata(runId, metadata);
     await this.write((executor) => upsertMetadata(executor, toEntries(metadata)), tx);
     this.#written.increment();
   }

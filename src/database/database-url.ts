@@ -14,11 +14,13 @@ export function parseDatabaseUrl(url: string): URL {
   return parsed;
 }
 
+/** From the colon after the user to the last '@': people forget to escape '@' and '/' in a password. */
+const passwordPart = /(:\/\/[^:@/]*):[\s\S]*@/;
+
 /** The connection string with its password hidden, for messages and logs. */
 export function redactUrl(url: string): string {
   try {
-    const parsed = new URL(url);
-    if (parsed.password !== "") parsed.password = "***";
+    const parsed = new URL(url.replace(passwordPart, "$1:***@"));
     if (parsed.searchParams.has("password")) parsed.searchParams.set("password", "***");
     return parsed.toString();
   } catch {

@@ -21,6 +21,7 @@
  * gone is started again by whoever notices.
  */
 export { Database, type RunDatabase } from "./database.ts";
+export { rolesScript } from "./database-roles.ts";
 export { parseDatabaseUrl, redactUrl } from "./database-url.ts";
 export { EmbeddedServer, type EmbeddedServerOptions } from "./embedded/embedded-server.ts";
 export { freePort } from "./embedded/postmaster.ts";

@@ -19,6 +19,8 @@ const folders: Readonly<Record<MigrationTarget, string>> = {
   run: fileURLToPath(new URL("../../sql/run", import.meta.url)),
 };
 
+/** Files beside the migrations that are none. */
+const otherFiles: ReadonlySet<string> = new Set(["schema.sql", "roles.sql"]);
 const fileNamePattern = /^(\d{3})-[a-z0-9-]+\.sql$/;
 const minCodeVersionPattern = /^-- min-code-version: (\d+)$/m;
 
@@ -26,7 +28,7 @@ const minCodeVersionPattern = /^-- min-code-version: (\d+)$/m;
 export async function readMigrations(target: MigrationTarget): Promise<Migration[]> {
   const folder = folders[target];
   const files = (await readdir(folder))
-    .filter((file) => file.endsWith(".sql") && file !== "schema.sql")
+    .filter((file) => file.endsWith(".sql") && !otherFiles.has(file))
     .sort();
   const migrations = await Promise.all(files.map((file) => readMigration(folder, file)));
   refuseAmbiguity(migrations);

@@ -9,8 +9,10 @@ import {
   type MigrationSchema,
   recordMigration,
 } from "./sql/migration.ts";
-import { retryClassOf } from "./sqlstate.ts";
+import { errorCodeOf, retryClassOf } from "./sqlstate.ts";
 import type { Transaction } from "./transaction.ts";
+
+const insufficientPrivilege = "42501";
 
 /** What {@link migrate} found or did. */
 export interface MigrationReport {
@@ -84,23 +86,32 @@ async function applyNext(
 ): Promise<Migration | undefined> {
   const scope = scoped(tx, target);
   await lockMigrations(scope, target);
-  await createMigrationTable(scope, target);
+  await createMigrationTable(scope, target).catch((cause: unknown) => {
+    throw migrationError(cause, target);
+  });
   const [next] = pendingOf(migrations, await appliedMigrations(scope, target), codeVersion);
   if (!next) return undefined;
   await scope.query(next.text).catch((cause: unknown) => {
-    if (retryClassOf(cause) !== undefined) throw cause;
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new TallymanError(
-      "MIGRATION_FAILED",
-      `Migration ${next.name} of schema ${target.schema} was rolled back: ${reason}`,
-      {
-        cause,
-        details: { migration: next.name, schema: target.schema },
-      },
-    );
+    throw migrationError(cause, target, next.name);
   });
   await recordMigration(scope, target, next);
   return next;
+}
+
+/** What to throw for a statement that failed; an error that is worth another try stays as it is. */
+function migrationError(cause: unknown, { schema }: MigrationSchema, migration?: string): unknown {
+  if (retryClassOf(cause) !== undefined) return cause;
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  const advice =
+    errorCodeOf(cause) === insufficientPrivilege
+      ? ". Migrate as the schema's owner; 'tallyman migrate --print-roles' tells which role may do what."
+      : "";
+  const what = migration === undefined ? "The record of migrations" : `Migration ${migration}`;
+  return new TallymanError(
+    "MIGRATION_FAILED",
+    `${what} of schema ${schema} was rolled back: ${reason}${advice}`,
+    { cause, details: { ...(migration && { migration }), schema } },
+  );
 }
 
 function scoped(tx: Transaction, target: MigrationSchema): Transaction {

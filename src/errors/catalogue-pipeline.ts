@@ -39,6 +39,12 @@ export const pipelineCodes = {
     meaning: "The run's metadata is not indexed yet.",
     remedy: "Wait until a MetadataIndexer has written it.",
   },
+  METADATA_INVALID: {
+    status: 422,
+    exit: exitCodes.usage,
+    meaning: "What is said about a run can't be true: of another run, or with an impossible interval or end.",
+    remedy: "Correct the producer, and let it write the run's metadata again.",
+  },
   METADATA_TIMEOUT: {
     status: 504,
     exit: exitCodes.error,
@@ -92,8 +98,8 @@ export const pipelineCodes = {
   STORAGE_FILE_TOO_LARGE: {
     status: 413,
     exit: exitCodes.error,
-    meaning: "A record or file is larger than what may be held in memory at once.",
-    remedy: "Read the file as a stream (openBatch), or write smaller records.",
+    meaning: "A record or file is larger than a reader accepts, or than what may be held in memory at once.",
+    remedy: "Read the file as a stream (openBatch), or write smaller records or batches.",
   },
   STORAGE_FULL: {
     status: 507,

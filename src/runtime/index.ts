@@ -42,6 +42,7 @@ export {
   type LogSink,
   logger,
 } from "./logger.ts";
+export { nameRule } from "./name-rule.ts";
 export {
   type GivenOptions,
   numberBetween,

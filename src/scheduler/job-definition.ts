@@ -1,6 +1,13 @@
 import type { CommandBus } from "../commands/index.ts";
 import { TallymanError } from "../errors/index.ts";
-import { type GivenOptions, oneOf, required, resolveOptions, wholeNumber } from "../runtime/index.ts";
+import {
+  type GivenOptions,
+  nameRule,
+  oneOf,
+  required,
+  resolveOptions,
+  wholeNumber,
+} from "../runtime/index.ts";
 import { CronTimes } from "./cron-times.ts";
 import type { JobCommand, JobDefinition } from "./job.ts";
 import type { Schedule, Times } from "./schedule.ts";
@@ -75,9 +82,8 @@ function refuseWideJitter({ schedule, jitterMs }: JobDefinition): void {
 
 /** Refuses a key that is no key. */
 export function refuseBadKey(key: string): void {
-  if (typeof key === "string" && key.trim() === key && validText(key) === undefined && !key.includes("\0"))
-    return;
-  throw invalidJob(`its key must be a text of 1 to ${textLettersMax} letters, without spaces around it`);
+  const fault = nameRule(key) ?? (key.trim() === key ? undefined : "a text without spaces around it");
+  if (fault) throw invalidJob(`its key must be ${fault}`);
 }
 
 /**

@@ -11,6 +11,7 @@ import {
   type FileHeader,
   type FileTrailer,
   fileCrcOf,
+  fileRawBytesMax,
   headerLength,
   headerMismatch,
   headerPrefixBytes,
@@ -66,6 +67,10 @@ export async function verifyFile(key: string, source: StoredBytes): Promise<File
     crc = crc32(block.payload, crc32(block.headerBytes, crc));
     records += block.records;
     rawBytes += block.rawBytes;
+    if (rawBytes > fileRawBytesMax) {
+      const expected = `at most ${fileRawBytesMax} bytes, uncompressed`;
+      throw damage(key, at, { expected, found: `${rawBytes} or more` });
+    }
   }
 }
 

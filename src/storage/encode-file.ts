@@ -8,6 +8,7 @@ import {
   type FileHeader,
   type FileTrailer,
   fileCrcOf,
+  fileRawBytesMax,
   recordBytesMax,
   trailerBytes,
 } from "./file-format.ts";
@@ -46,6 +47,7 @@ export class FileEncoder {
     for await (const block of blocksOf(this.#records)) {
       records += block.records;
       rawBytes += block.raw.length;
+      refuseLargeFile(rawBytes);
       contentCrc = crc32(block.raw, contentCrc);
       const payload = await this.#header.codec.compress(block.raw);
       const sizes = { records: block.records, rawBytes: block.raw.length, storedBytes: payload.length };
@@ -91,6 +93,15 @@ function writeVarint(buffer: Buffer, at: number, value: number): number {
   }
   buffer[offset++] = rest;
   return offset;
+}
+
+function refuseLargeFile(rawBytes: number): void {
+  if (rawBytes <= fileRawBytesMax) return;
+  throw new TallymanError(
+    "STORAGE_FILE_TOO_LARGE",
+    `The records are more than the ${fileRawBytesMax} bytes that a reader accepts in one file. Write smaller batches.`,
+    { details: { fileRawBytesMax } },
+  );
 }
 
 function refuseLarge(bytes: number): void {

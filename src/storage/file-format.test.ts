@@ -1,19 +1,14 @@
-import { brotliCompressSync, crc32, gzipSync } from "node:zlib";
+import { brotliCompressSync, gzipSync } from "node:zlib";
 import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
+import { forge, headerOf } from "../../tests/kit/forged-file.ts";
 import { TickDataSchema } from "../contracts/index.ts";
 import { decodeRecord, messageDecoder } from "./batch-reader.ts";
-import { type CodecName, codecNamed } from "./block-codec.ts";
+import type { CodecName } from "./block-codec.ts";
 import { CorruptBatchError } from "./corrupt-batch-error.ts";
 import { readSummary, recordsOf, verifyFile } from "./decode-file.ts";
 import { FileEncoder } from "./encode-file.ts";
-import {
-  blockHeaderBytes,
-  encodeBlockHeader,
-  encodeHeader,
-  encodeTrailer,
-  trailerBytes,
-} from "./file-format.ts";
+import { blockHeaderBytes, encodeHeader, trailerBytes } from "./file-format.ts";
 import { storedBuffer } from "./held-in-memory.ts";
 
 /** Fixed, so that a failure is the same everywhere; STORAGE_FUZZ_SEED and STORAGE_FUZZ_FILES widen the search. */
@@ -21,11 +16,6 @@ const seed = Number(process.env.STORAGE_FUZZ_SEED ?? 20251006);
 const damagedFiles = Number(process.env.STORAGE_FUZZ_FILES ?? 2_000);
 
 const key = "run-1/raw/00000000000/000/batch_0000000000000000000_0000000000000000999.pb";
-
-function headerOf(codec: CodecName) {
-  const range = { runId: "run-1", tickStart: 0, tickEnd: 999 };
-  return { kind: "batch", codec: codecNamed(codec), typeName: "tallyman.v1.TickData", ...range } as const;
-}
 
 async function encode(records: Iterable<Uint8Array>, codec: CodecName): Promise<Buffer> {
   const chunks: Buffer[] = [];
@@ -213,6 +203,10 @@ describe("the decoder", () => {
         forge("brotli", [{ records: 1, rawBytes: 9, payload: brotliCompressSync(Buffer.alloc(3)) }]),
       "a block larger than any": () =>
         forge("brotli", [{ records: 1, rawBytes: 0xffffffff, payload: Buffer.alloc(9) }]),
+      "more records than any block has": () =>
+        forge("brotli", [
+          { records: 300_000, rawBytes: 300_000, payload: brotliCompressSync(Buffer.alloc(300_000)) },
+        ]),
       "too few records": () => forge("none", [{ records: 2, rawBytes: 2, payload: Buffer.from([1, 65]) }]),
       "too many records": () =>
         forge("none", [{ records: 1, rawBytes: 4, payload: Buffer.from([1, 65, 1, 66]) }]),
@@ -232,20 +226,6 @@ describe("the decoder", () => {
       expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(20_000_000);
     }
   });
-
-  function forge(codec: CodecName, blocks: { records: number; rawBytes: number; payload: Buffer }[]): Buffer {
-    const body = blocks.flatMap(({ records, rawBytes, payload }) => [
-      encodeBlockHeader({ records, rawBytes, storedBytes: payload.length }, payload),
-      payload,
-    ]);
-    const before = Buffer.concat([encodeHeader(headerOf(codec)), ...body]);
-    const sum = (field: "records" | "rawBytes") => blocks.reduce((total, block) => total + block[field], 0);
-    const totals = { records: sum("records"), rawBytes: sum("rawBytes"), contentCrc: 0 };
-    return Buffer.concat([
-      before,
-      encodeTrailer({ ...totals, fileBytes: before.length + trailerBytes }, crc32(before)),
-    ]);
-  }
 });
 
 function flip(file: Buffer, at: number): Buffer {

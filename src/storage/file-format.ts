@@ -25,10 +25,16 @@ export const blockBytes = 256 * 1024;
 /** Largest block, uncompressed: a full one, one more record and its length prefix. */
 export const blockRawBytesMax = blockBytes + recordBytesMax + 5;
 
+/** Most records in a block: each takes a byte at least, and the block is closed at its size. */
+const blockRecordsMax = blockBytes;
+/** Largest file, uncompressed. Compressed it may be tiny: without a bound, a few bytes could keep a reader busy for days. */
+export const fileRawBytesMax = 2 * 1024 * 1024 * 1024;
+
 /** High bit, line ends of both kinds, end-of-file: what damages text in transit damages this too. */
 const magic = Buffer.from("\x89TLY\r\n\x1a\n", "latin1");
 const endMagic = Buffer.from("\x89END", "latin1");
-const formatVersion = 1;
+/** Written into every file; all versions up to this one are read. */
+export const formatVersion = 1;
 const kinds = ["batch", "message"] as const;
 const blockMarker = 0x42;
 const trailerMarker = 0x54;
@@ -91,16 +97,20 @@ export function encodeHeader(header: FileHeader): Buffer {
 /** The whole length of a header that begins with these bytes; undefined when they begin no header. */
 export function headerLength(prefix: Buffer): number | undefined {
   if (!prefix.subarray(0, magic.length).equals(magic)) return undefined;
-  if (prefix[magic.length] !== formatVersion) return undefined;
+  if (versionOf(prefix) !== formatVersion) return undefined;
   return headerFixedBytes + (prefix[magic.length + 3] ?? 0) + (prefix[magic.length + 4] ?? 0) + 4;
+}
+
+/** The version of the format that a file which begins with these bytes was written in. */
+export function versionOf(prefix: Buffer): number | undefined {
+  return prefix[magic.length];
 }
 
 /** What is wrong with bytes that should begin a file. */
 export function headerMismatch(prefix: Buffer): Mismatch {
   if (!prefix.subarray(0, magic.length).equals(magic))
     return { expected: "the first bytes of a Tallyman file", found: prefix.subarray(0, 8).toString("hex") };
-  const version = String(prefix[magic.length]);
-  return { expected: `format version ${formatVersion}`, found: `version ${version}` };
+  return { expected: `format version ${formatVersion}`, found: `version ${versionOf(prefix)}` };
 }
 
 export function decodeHeader(bytes: Buffer): FileHeader | Mismatch {
@@ -148,7 +158,7 @@ export function decodeBlockHeader(bytes: Buffer): BlockHeader | Mismatch {
     bytes[0] === blockMarker &&
     block.rawBytes <= blockRawBytesMax &&
     block.records >= 1 &&
-    block.records <= block.rawBytes &&
+    block.records <= Math.min(block.rawBytes, blockRecordsMax) &&
     block.storedBytes <= storedBytesMax(block.rawBytes);
   return plausible ? block : { expected: "a block or the trailer", found: bytes.toString("hex") };
 }

@@ -73,6 +73,20 @@ export function checkPoll(max: number, timeoutMs: number): void {
   );
 }
 
+/** Keys are part of an index, of headers and of logs. */
+const keyLettersMax = 512;
+const keyPattern = /^[^\p{Cc}\p{Cs}]+$/u;
+
+/** Checks the key of a message that is to be sent. */
+export function checkKey(key: string): string {
+  if (typeof key === "string" && key.length <= keyLettersMax && keyPattern.test(key)) return key;
+  throw new TallymanError(
+    "INVALID_OPTION",
+    `Option 'key' must be a text of 1 to ${keyLettersMax} letters without control characters.`,
+    { details: { option: "key" } },
+  );
+}
+
 /** Checks a delay or a retention given by a caller. */
 export function checkMs(option: string, value: number, min: number): void {
   if (Number.isSafeInteger(value) && value >= min) return;

@@ -10,6 +10,7 @@ import {
 } from "../monitoring/index.ts";
 import type { InTransaction, Outgoing, SendOutcome, TopicSendOptions, TopicWriter } from "./topic.ts";
 import { TopicEnd } from "./topic-end.ts";
+import { checkKey } from "./topic-options.ts";
 
 /** Messages as a driver stores them: the key and the payload of each stand at the same place of two lists. */
 export interface EncodedMessages {
@@ -74,7 +75,7 @@ export abstract class TopicWriterBase<Desc extends DescMessage>
     if (messages.length === 0) return [];
     const batch = {
       runId: this.#runId,
-      keys: messages.map(({ key }) => key ?? null),
+      keys: messages.map(({ key }) => (key === undefined ? null : checkKey(key))),
       payloads: messages.map(({ message }) => toBinary(this.#schema, message)),
     };
     const outcomes = await this.#send.run(`Topic: ${this.topic}`, () => this.store(batch, tx));

@@ -23,7 +23,9 @@ export interface InTransaction {
 
 /** How one message is sent. */
 export interface TopicSendOptions extends InTransaction {
-  /** A second message with this key, in the same topic and run, is not stored. Default: no key. */
+  /**
+   * A second message with this key, in the same topic and run, is not stored. At most 512 letters. Default: no key.
+   */
   readonly key?: string;
 }
 

@@ -71,7 +71,8 @@ export async function openPipeline(t: TestContext, { samplingInterval = 1 } = {}
       schema: TickDataSchema,
     });
   };
-  const announce = (file: BatchFile) => batchTopic.send(announcement(file), { key: file.key });
+  const announce = (file: BatchFile) =>
+    batchTopic.send(announcement(file), file.key === "" ? {} : { key: file.key });
   const writeMetadata = (declaredEndTick?: number) =>
     metadataWriter.insertMetadata(
       runId,

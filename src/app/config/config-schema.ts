@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { runIdPatternText } from "../../database/index.ts";
 import { namePattern } from "./resource-uri.ts";
 
 /** Levels of the log, most talkative first. */
@@ -205,7 +206,7 @@ const service = z
 export const configSchema = z.strictObject({
   runId: z
     .string()
-    .regex(/^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$/, {
+    .regex(new RegExp(runIdPatternText), {
       error: "not a run id. Use at most 100 letters, digits, '-' and '_', beginning with a letter or digit",
     })
     .optional()

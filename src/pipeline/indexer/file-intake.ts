@@ -135,7 +135,8 @@ function announcedFile(message: TopicMessage<BatchInfo>): FileCandidate {
       { details: { storageKey } },
     );
   }
-  const size = { ...(bytes > 0n && { bytes: Number(bytes) }), ...(crc > 0 && { crc }) };
+  const isSize = bytes > 0n && bytes <= Number.MAX_SAFE_INTEGER;
+  const size = { ...(isSize && { bytes: Number(bytes) }), ...(crc > 0 && { crc }) };
   return { ...candidateOf(name), ...size, message };
 }
 

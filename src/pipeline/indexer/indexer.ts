@@ -1,5 +1,5 @@
 import type { Database } from "../../database/index.ts";
-import { ensureRunSchema, errorCodeOf } from "../../database/index.ts";
+import { ensureRunSchema, errorCodeOf, validateRunId } from "../../database/index.ts";
 import { toTallymanError } from "../../errors/index.ts";
 import { Counter, MonitoredService } from "../../monitoring/index.ts";
 import { backoffMs, logger, sleep } from "../../runtime/index.ts";
@@ -53,8 +53,10 @@ export abstract class Indexer extends MonitoredService {
   #isPrepared = false;
   #outages = 0;
 
+  /** @throws TallymanError RUN_ID_INVALID */
   constructor(name: string, { storage, database }: IndexerResources, discovery: RunDiscoveryOptions) {
     super(name);
+    if (discovery.runId !== undefined) validateRunId(discovery.runId);
     this.storage = storage;
     this.database = database;
     this.#discovery = discovery;

@@ -39,6 +39,16 @@ const defaults: OptionDefaults<MetadataIndexerOptions> = {
   topicPollTimeoutMs: 30_000,
 };
 
+/** Errors that are the message's, or those of the file that it names; no other instance would fare better. */
+const messageFaults: ReadonlySet<string> = new Set([
+  "TOPIC_PAYLOAD_INVALID",
+  "STORAGE_KEY_INVALID",
+  "STORAGE_FILE_NOT_FOUND",
+  "BATCH_INVALID",
+  "BATCH_CORRUPT",
+  "METADATA_INVALID",
+]);
+
 /**
  * Writes a run's metadata to the run's `metadata` table, where the other indexers wait for it. It stays
  * and takes in what the producer adds later, such as the run's last tick. An announcement that got lost
@@ -83,8 +93,32 @@ export class MetadataIndexer extends Indexer {
     else if (this.#indexed.value === 0) await this.#indexUnannounced(runId);
   }
 
+  /**
+   * What announces no metadata, or that of another run, is of no use to anybody, now or later: it joins the dead
+   * letters, and the next one is taken.
+   */
   async #indexAnnounced(runId: string, message: TopicMessage<MetadataInfo>): Promise<void> {
-    const metadata = await this.storage.readMessage(message.payload.storageKey, SimulationMetadataSchema);
+    try {
+      const { storageKey } = message.payload;
+      refuseOtherRun(runId, storageKey);
+      await this.#writeAndAcknowledge(
+        runId,
+        await this.storage.readMessage(storageKey, SimulationMetadataSchema),
+        message,
+      );
+    } catch (error) {
+      if (!isTallymanError(error) || !messageFaults.has(error.code)) throw error;
+      const { position, topic } = message;
+      logger(this.name).warn(`Moved to the dead letters: message ${position} of ${topic}: ${error.message}`);
+      await ignoreStale(this.#topic.deadLetter(message, { error, sourceService: this.name }));
+    }
+  }
+
+  async #writeAndAcknowledge(
+    runId: string,
+    metadata: SimulationMetadata,
+    message: TopicMessage<MetadataInfo>,
+  ): Promise<void> {
     const isShared = this.#topic.capabilities.transactionalAck;
     await this.database.transaction(async (tx) => {
       await this.#writer.insertMetadata(runId, metadata, { tx });
@@ -118,4 +152,14 @@ export class MetadataIndexer extends Indexer {
     this.#indexed.increment();
     logger(this.name).debug("Metadata indexed", { runId });
   }
+}
+
+/** @throws TallymanError METADATA_INVALID */
+function refuseOtherRun(runId: string, storageKey: string): void {
+  if (storageKey.startsWith(`${runId}/`)) return;
+  throw new TallymanError(
+    "METADATA_INVALID",
+    `${JSON.stringify(storageKey)} is no file of run ${runId}, so its metadata is not there.`,
+    { details: { storageKey } },
+  );
 }

@@ -1,4 +1,6 @@
 const wordsAtFirst = 4096;
+/** 256 MB: nine million cells, five million organisms. A part takes two bytes in a file and up to 52 here. */
+const wordsMax = 64 * 1024 * 1024;
 
 /** A growing list of 32-bit words, used again and again: it grows to the largest that it had to hold. */
 export class WordList {
@@ -15,7 +17,7 @@ export class WordList {
     this.#length = 0;
   }
 
-  /** Adds so many zeros and returns where they begin. */
+  /** Adds so many zeros and returns where they begin. @throws RangeError when it would hold more than any tick has */
   append(count: number): number {
     const at = this.#length;
     this.#length += count;
@@ -29,7 +31,8 @@ export class WordList {
   }
 
   #grow(): void {
-    const larger = new Int32Array(2 * this.#length);
+    if (this.#length > wordsMax) throw new RangeError(`more than ${wordsMax * 4} bytes, decoded`);
+    const larger = new Int32Array(Math.min(2 * this.#length, wordsMax));
     larger.set(this.#words);
     this.#words = larger;
   }

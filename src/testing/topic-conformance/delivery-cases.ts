@@ -29,6 +29,16 @@ export const deliveryCases: Readonly<Record<string, (stage: Stage) => Promise<vo
     );
   },
 
+  "refuses a key that can't be stored, and sends nothing": async (stage) => {
+    const writer = await stage.writer();
+    const reader = await stage.reader("a");
+    for (const key of ["", "a\0b", "a\nb", "\ud800", "x".repeat(513)]) {
+      const sending = writer.sendMany([{ message: named("good") }, { message: named("bad"), key }]);
+      await assert.rejects(sending, { code: "INVALID_OPTION" });
+    }
+    assert.equal(await reader.poll(0), undefined);
+  },
+
   "waits in poll until a message is published, and no longer than asked": async (stage) => {
     const reader = await stage.reader("a");
     const startMs = performance.now();
