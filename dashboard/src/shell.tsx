@@ -6,12 +6,13 @@ import icon from "./icon.svg";
 import { isHelpShown, screens } from "./keyboard.ts";
 import { type Connection, connection, isPaused } from "./live.ts";
 import { path } from "./router.ts";
-import { logOut, session } from "./session.ts";
+import { logOut, mayAct, session } from "./session.ts";
 
 const connectionTexts: Readonly<Record<Connection, string>> = {
   connecting: "Connecting",
   live: "Live",
   paused: "Paused",
+  blurred: "Paused without focus",
   hidden: "Paused in the background",
   lost: "Connection lost",
 };
@@ -48,6 +49,7 @@ export function Brand() {
 function Navigation() {
   const overview = useData("overview", (signal) => call("GET /api/overview", { signal }), ["overview"]);
   const waiting = overview.data?.commands.inTroubleshooting ?? 0;
+  const shown = screens.filter(({ isForAdmins }) => !isForAdmins || mayAct("admin"));
   const list = useRef<HTMLElement>(null);
   // On narrow screens the list scrolls sideways.
   useEffect(() => {
@@ -55,7 +57,7 @@ function Navigation() {
   }, [path.value]);
   return (
     <nav class="nav" aria-label="Screens" ref={list}>
-      {screens.map(({ name, href }) => (
+      {shown.map(({ name, href }) => (
         <a key={href} href={href} aria-current={isCurrent(href) ? "page" : undefined}>
           {name}
           {name === "Troubleshooting" && waiting > 0 && <span class="nav-count">{compact(waiting)}</span>}

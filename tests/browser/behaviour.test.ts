@@ -3,13 +3,12 @@ import { gzipSync } from "node:zlib";
 import axe from "axe-core";
 import type { Page } from "playwright-core";
 import { expect, it } from "vitest";
-import { createServer } from "../../src/server/index.ts";
 import { setup, type TestContext } from "../../src/testing/index.ts";
 import { openServer } from "../kit/api.ts";
-import { openPage, orders, startShop, troubledRow, untilLive, useBrowser } from "./stage.ts";
+import { openPage, orders, startShop, troubledRow, useBrowser } from "./stage.ts";
 
 const browser = useBrowser();
-const screens = ["/", "/batches", "/troubleshooting", "/pipeline", "/world", "/fleet", "/audit"];
+const screens = ["/", "/batches", "/troubleshooting", "/pipeline", "/world", "/fleet", "/audit", "/access"];
 const bundleBytesMax = 150_000;
 
 /** A server with some of everything that needs no time to come about. */
@@ -126,38 +125,6 @@ it("is worked by keyboard alone: screens, rows, sheet, dialog, help", async () =
   await press("Enter");
   await page.getByText("1 command completed by hand.").waitFor();
   expect(await tallyman.commands.tsq.count({})).toBe(1);
-});
-
-it("tells how it is connected: live, paused, lost, and live again", async () => {
-  await using t = await setup();
-  const { server, tallyman } = await openServer(t);
-  const page = await openPage(t, browser(), `${server.url}/`, { expectedErrors: /ERR_|503/ });
-  await untilLive(page);
-  await page.getByRole("button", { name: "Pause", exact: true }).click();
-  await page.getByText("Paused", { exact: true }).waitFor();
-  await page.getByRole("button", { name: "Resume", exact: true }).click();
-  await untilLive(page);
-  const { port } = server;
-  await server.stop();
-  await page.getByText("Connection lost").waitFor();
-  const next = t.use(createServer(tallyman, { port }));
-  await next.start();
-  await untilLive(page);
-});
-
-it("pauses while nobody looks", async () => {
-  await using t = await setup();
-  const { server } = await openServer(t);
-  const page = await openPage(t, browser(), `${server.url}/`);
-  await untilLive(page);
-  const hide = (isHidden: boolean) =>
-    page.evaluate(
-      `Object.defineProperty(document, "hidden", { value: ${isHidden}, configurable: true }); document.dispatchEvent(new Event("visibilitychange"))`,
-    );
-  await hide(true);
-  await page.getByText("Paused in the background").waitFor();
-  await hide(false);
-  await untilLive(page);
 });
 
 it("addresses of screens are the page; unknown ones say so; the API's stay the API's", async () => {

@@ -9,7 +9,7 @@ import { type Column, Table } from "../components/table.tsx";
 import { useData } from "../data.ts";
 import { formatMoment, formatWord, shortId } from "../format.ts";
 import { search, setSearch } from "../router.ts";
-import { proposeRemove } from "./job-actions.ts";
+import { proposeEdit, proposeRemove } from "./job-actions.tsx";
 import { describeSchedule, type Job } from "./job-panel.tsx";
 
 type Fire = ItemOf<"GET /api/jobs/:key/history">;
@@ -44,6 +44,10 @@ function OpenJob({ jobKey, changed }: { jobKey: string; changed: () => void }) {
     return { job, next, history: history.items, payload };
   };
   const loaded = useData(`job ${jobKey}`, load, ["jobs"]);
+  const edited = () => {
+    loaded.reload();
+    changed();
+  };
   const removed = () => {
     closeJob();
     changed();
@@ -54,6 +58,7 @@ function OpenJob({ jobKey, changed }: { jobKey: string; changed: () => void }) {
         {({ job, next, history, payload }) => (
           <>
             <div class="buttons">
+              <ActionButton onClick={() => proposeEdit(job, edited)}>Edit …</ActionButton>
               <ActionButton onClick={() => proposeRemove(jobKey, removed)}>Remove …</ActionButton>
             </div>
             <JobFacts job={job} />

@@ -1,4 +1,3 @@
-import { useState } from "preact/hooks";
 import { call, type ItemOf } from "../api.ts";
 import { ActionButton } from "../components/action-button.tsx";
 import { Age } from "../components/age.tsx";
@@ -9,8 +8,7 @@ import { type Column, PagedTable } from "../components/table.tsx";
 import { usePages } from "../data.ts";
 import { formatCount, formatMoment, formatSpan } from "../format.ts";
 import { search } from "../router.ts";
-import { AddJobDialog } from "./add-job-dialog.tsx";
-import { proposePause, proposeRun } from "./job-actions.ts";
+import { proposeAdd, proposePause, proposeRun } from "./job-actions.tsx";
 import { JobInspector, openJob } from "./job-inspector.tsx";
 
 /** A job as the API shows it. */
@@ -20,7 +18,6 @@ const rowsPerPage = 50;
 
 /** Jobs with their next and last fires. */
 export function JobPanel() {
-  const [isAdding, setIsAdding] = useState(false);
   const pages = usePages<Job>(
     "jobs",
     (cursor, signal) =>
@@ -30,12 +27,11 @@ export function JobPanel() {
       }),
     { topics: ["jobs"], idOf: ({ key }) => key },
   );
-  const close = () => {
-    setIsAdding(false);
-    pages.reload();
-  };
   return (
-    <Panel title="Jobs" actions={<ActionButton onClick={() => setIsAdding(true)}>Add job …</ActionButton>}>
+    <Panel
+      title="Jobs"
+      actions={<ActionButton onClick={() => proposeAdd(pages.reload)}>Add job …</ActionButton>}
+    >
       <PagedTable
         label="Jobs"
         columns={columnsOf(pages.reload)}
@@ -45,7 +41,6 @@ export function JobPanel() {
         openId={search.value.get("job") ?? undefined}
         empty={<Empty title="No job yet">A job sends a command or a batch whenever its time comes.</Empty>}
       />
-      {isAdding && <AddJobDialog close={close} />}
       <JobInspector changed={pages.reload} />
     </Panel>
   );
