@@ -76,49 +76,60 @@ function compact(count: number): string {
 }
 
 function SideFoot() {
-  const state = connection.value;
-  const { actor, role, isRequired } = session.value ?? {};
   return (
     <div class="side-foot">
-      <div class="side-row">
-        <span class={`connection connection-${state}`} role="status">
-          {connectionTexts[state]}
-        </span>
-        <button
-          type="button"
-          class="button button-small"
-          aria-pressed={isPaused.value}
-          onClick={() => {
-            isPaused.value = !isPaused.value;
-          }}
-        >
-          {isPaused.value ? "Resume" : "Pause"}
+      <ConnectionRow />
+      <ViewerRow />
+      <HelpRow />
+    </div>
+  );
+}
+
+function ConnectionRow() {
+  const state = connection.value;
+  const toggle = () => {
+    isPaused.value = !isPaused.value;
+  };
+  return (
+    <div class="side-row">
+      <span class={`connection connection-${state}`} role="status">
+        {connectionTexts[state]}
+      </span>
+      <button type="button" class="button button-small" aria-pressed={isPaused.value} onClick={toggle}>
+        {isPaused.value ? "Resume" : "Pause"}
+      </button>
+    </div>
+  );
+}
+
+function ViewerRow() {
+  const { actor, role, isRequired } = session.value ?? {};
+  return (
+    <div class="side-row">
+      <span class="viewer" title={`role: ${role}`}>
+        {actor} <span class="faint">({role})</span>
+      </span>
+      {isRequired && (
+        <button type="button" class="button-link" onClick={() => void logOut()}>
+          Log out
         </button>
-      </div>
-      <div class="side-row">
-        <span title={`role: ${role}`}>
-          {actor} <span class="faint">({role})</span>
-        </span>
-        {isRequired && (
-          <button type="button" class="button-plain" onClick={() => void logOut()}>
-            Log out
-          </button>
-        )}
-      </div>
-      <div class="side-row">
-        <button
-          type="button"
-          class="button-plain"
-          onClick={() => {
-            isHelpShown.value = true;
-          }}
-        >
-          Keys <kbd>?</kbd>
-        </button>
-        <a href="/docs" data-outside>
-          API
-        </a>
-      </div>
+      )}
+    </div>
+  );
+}
+
+function HelpRow() {
+  const show = () => {
+    isHelpShown.value = true;
+  };
+  return (
+    <div class="side-row side-help">
+      <button type="button" class="button-link" onClick={show}>
+        Keys <kbd>?</kbd>
+      </button>
+      <a href="/docs" data-outside>
+        API
+      </a>
     </div>
   );
 }

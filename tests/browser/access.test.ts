@@ -83,6 +83,9 @@ it("the first token logs its maker in; others are made, shown once and revoked",
   await confirm(page, "Revoke", "unused");
   await page.getByRole("row", { name: /grafana .* read revoked/ }).waitFor();
   expect(await tallyman.tokens.authenticate(second)).toBeUndefined();
+  await page.getByRole("link", { name: "Audit" }).click();
+  await page.getByRole("row", { name: /local token.create .* the test says so/ }).waitFor();
+  await page.getByRole("row", { name: /mia token.revoke .* unused/ }).waitFor();
 });
 
 it("tokens are for admins: others are not led there, and see nothing", async () => {

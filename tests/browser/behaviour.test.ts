@@ -127,6 +127,23 @@ it("is worked by keyboard alone: screens, rows, sheet, dialog, help", async () =
   expect(await tallyman.commands.tsq.count({})).toBe(1);
 });
 
+it("says what could not be loaded, and loads it when it is asked to", async () => {
+  await using t = await setup();
+  const { server } = await openSome(t);
+  const page = await openPage(t, browser(), "about:blank", { expectedErrors: /503/ });
+  await page.route("**/api/batches?*", (route) =>
+    route.fulfill({
+      status: 503,
+      json: { success: false, error: { code: "DATABASE_UNREACHABLE", message: "The database is away." } },
+    }),
+  );
+  await page.goto(`${server.url}/batches`);
+  await page.getByRole("alert").getByText("The database is away.").waitFor();
+  await page.unroute("**/api/batches?*");
+  await page.getByRole("button", { name: "Try again" }).click();
+  await page.getByText("Evening shipment").waitFor();
+});
+
 it("addresses of screens are the page; unknown ones say so; the API's stay the API's", async () => {
   await using t = await setup();
   const { server } = await openServer(t);

@@ -59,16 +59,18 @@ it("the leader and a worker are killed, and the grid heals on the screen", async
 
 it("a worker is drained from the page, and its segments move", async () => {
   await using t = await setup();
-  const { tallyman, server } = await openServer(t);
+  const { tallyman, server, client } = await openServer(t);
   await startCoordinator(t, tallyman, "coordinator-1");
   for (const id of ["worker-1", "worker-2"]) await startWorker(t, tallyman, id);
   const page = await openPage(t, browser(), `${server.url}/fleet`);
   await expect.poll(() => page.locator(".segment[title*=worker-1]").count(), { timeout: 20_000 }).toBe(50);
   await page.getByRole("button", { name: "Drain worker-1" }).click();
   await page.getByText("50 segments would move to other workers.").waitFor();
-  await confirm(page, "Drain");
+  await confirm(page, "Drain", "new memory");
   await page.getByText("worker-1 is draining.").waitFor();
   await expect.poll(() => page.locator(".segment[title*=worker-2]").count(), { timeout: 20_000 }).toBe(100);
+  const { items } = await client.call("GET /api/actions");
+  expect(items).toMatchObject([{ action: "worker.drain", reason: "new memory" }]);
 });
 
 it("a job is added, fires, is paused, run by hand, resumed and removed", async () => {
