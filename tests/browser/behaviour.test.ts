@@ -65,6 +65,10 @@ it.each(["light", "dark"] as const)("axe finds nothing serious on any screen, %s
   await page.getByRole("complementary").getByRole("button", { name: "Cancel …" }).click();
   await page.getByText("1 command would change.").waitFor();
   expect(await seriousFaults(page)).toEqual([]);
+  await page.goto(`${server.url}/fleet`);
+  await page.getByRole("button", { name: "Add job …" }).click();
+  await page.getByLabel("Data as JSON").waitFor();
+  expect(await seriousFaults(page)).toEqual([]);
 });
 
 it("is dark when the system is", async () => {

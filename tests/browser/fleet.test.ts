@@ -100,9 +100,13 @@ it("a job is added, fires, is paused, run by hand, resumed and removed", async (
   await page.getByRole("button", { name: "Pause nightly/ship it" }).click();
   await confirm(page, "Pause");
   await page.getByRole("row", { name: /nightly\/ship it paused/ }).waitFor();
+  await page.getByLabel("State").selectOption("PARKED");
+  await page.getByText("No job in this state").waitFor();
+  await page.getByLabel("State").selectOption("PAUSED");
   await page.getByRole("button", { name: "Run nightly/ship it" }).click();
   await confirm(page, "Run now");
   await page.getByText(/nightly\/ship it has sent/).waitFor();
+  await page.getByLabel("State").selectOption("");
   await page.getByRole("button", { name: "Resume nightly/ship it" }).click();
   await confirm(page, "Resume");
   await page.getByRole("row", { name: /nightly\/ship it scheduled/ }).waitFor();

@@ -121,7 +121,7 @@ it("files that were given up are read page by page, and tried again", async () =
     await writeFile(join(pipeline.storage.place, key), "not a batch file at all, but long enough to be read");
     await pipeline.announce({ key, ...file });
   }
-  await started(t, new DummyIndexer("dummy", await pipeline.resources("dummy"), { ...quick, maxRetries: 0 }));
+  await started(t, new DummyIndexer("dummy", await pipeline.resources("dummy"), { ...quick, maxRetries: 1 }));
   const page = await openPage(t, browser(), `${server.url}/pipeline`);
   await page.getByText("0 of 220 ticks indexed, 220 failed").waitFor();
   await untilLive(page);
