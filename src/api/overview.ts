@@ -20,7 +20,7 @@ export interface Attention {
 /** The whole system in figures, and what in them needs a person. */
 export async function readOverview(tallyman: Tallyman) {
   const [figures, gaps] = await Promise.all([readFigures(tallyman), gapsOf(tallyman)]);
-  const counts = { gapsPending: gapTotal(gaps, "pending"), gapsPermanent: total(gaps, "permanent") };
+  const counts = { gapsPending: gapTotal(gaps, "pending"), gapsPermanent: gapTotal(gaps, "permanent") };
   return {
     ...figures,
     pipeline: { ...figures.pipeline, ...counts },
