@@ -1,4 +1,8 @@
 import { signal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
+
+/** What was entered into a field of the dialog, by its name; an empty text when nothing was. */
+export type Entered = (name: string) => string;
 
 /** Something a person is about to do, as the dialog shows it. */
 export interface Proposal {
@@ -7,12 +11,14 @@ export interface Proposal {
   readonly text: string;
   /** Says how much would change; asked for when the dialog opens. */
   preview?(): Promise<string>;
+  /** Fields of a form, above the one for the reason. */
+  readonly fields?: ComponentChildren;
   /** The word on the button. */
   readonly confirm: string;
   /** Whether it destroys or ends something. */
   readonly isDangerous?: boolean;
   /** Does it, and says what came of it. */
-  run(reason: string | undefined): Promise<string>;
+  run(reason: string | undefined, entered: Entered): Promise<string>;
 }
 
 /** A message that goes away by itself. */

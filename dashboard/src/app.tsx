@@ -5,6 +5,7 @@ import { Empty, Failure, Loading } from "./components/states.tsx";
 import { Toasts } from "./components/toasts.tsx";
 import { screens } from "./keyboard.ts";
 import { path } from "./router.ts";
+import { AccessScreen } from "./screens/access.tsx";
 import { AuditScreen } from "./screens/audit.tsx";
 import { BatchScreen } from "./screens/batch.tsx";
 import { BatchesScreen } from "./screens/batches.tsx";
@@ -67,6 +68,8 @@ function Screen() {
       return <FleetScreen />;
     case "audit":
       return <AuditScreen />;
+    case "access":
+      return <AccessScreen />;
     default:
       return <UnknownScreen />;
   }

@@ -43,6 +43,13 @@ export function formatMoment(time: string | number | Date): string {
   return `${day} ${formatClock(moment)}`;
 }
 
+/** A moment as a field for local times takes it: '2026-03-01T06:00:00'. */
+export function toLocalInput(time: string): string {
+  const moment = new Date(time);
+  const local = new Date(moment.getTime() - moment.getTimezoneOffset() * minuteMs);
+  return local.toISOString().slice(0, "2026-03-01T06:00:00".length);
+}
+
 /** A count with its noun: '1 command', '3 commands'. */
 export function counted(count: number, noun: string, plural = `${noun}s`): string {
   return `${formatCount(count)} ${count === 1 ? noun : plural}`;

@@ -2,8 +2,17 @@ import { signal } from "@preact/signals";
 import { isPaused } from "./live.ts";
 import { navigate } from "./router.ts";
 
-/** The screens, their addresses, and the letter that follows `g`. */
-export const screens = [
+interface Screen {
+  readonly name: string;
+  readonly href: string;
+  /** Follows a `g`. */
+  readonly letter: string;
+  /** Only those who may do everything are led there. */
+  readonly isForAdmins?: boolean;
+}
+
+/** The screens in the order of the navigation. */
+export const screens: readonly Screen[] = [
   { name: "Overview", href: "/", letter: "o" },
   { name: "Batches", href: "/batches", letter: "b" },
   { name: "Troubleshooting", href: "/troubleshooting", letter: "t" },
@@ -11,7 +20,8 @@ export const screens = [
   { name: "World", href: "/world", letter: "w" },
   { name: "Fleet", href: "/fleet", letter: "f" },
   { name: "Audit", href: "/audit", letter: "a" },
-] as const;
+  { name: "Access", href: "/access", letter: "s", isForAdmins: true },
+];
 
 /** Every key and what it does, for the help. */
 export const keys: readonly (readonly [keys: string, meaning: string])[] = [

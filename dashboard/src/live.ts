@@ -1,10 +1,11 @@
 import { computed, effect, signal } from "@preact/signals";
+import { type Attention, attention } from "./attention.ts";
 
 /** Told of each event of a topic, with the data it carries. */
 type Listener = (data: unknown) => void;
 
 /** How the page is connected: a person must see whether the figures are fresh. */
-export type Connection = "connecting" | "live" | "paused" | "hidden" | "lost";
+export type Connection = "connecting" | "live" | "paused" | Exclude<Attention, "watched"> | "lost";
 
 /** A source that the server has refused is asked for again after this time. */
 const retryMs = 2_000;
@@ -12,7 +13,6 @@ const retryMs = 2_000;
 const listeners = new Map<string, Set<Listener>>();
 const isOpen = signal(false);
 const hasFailed = signal(false);
-const isHidden = signal(document.hidden);
 
 /** Whether the viewer has stopped the live updates. */
 export const isPaused = signal(false);
@@ -20,7 +20,7 @@ export const isPaused = signal(false);
 /** The state of the one connection that all screens share. */
 export const connection = computed<Connection>(() => {
   if (isPaused.value) return "paused";
-  if (isHidden.value) return "hidden";
+  if (attention.value !== "watched") return attention.value;
   if (isOpen.value) return "live";
   return hasFailed.value ? "lost" : "connecting";
 });
@@ -29,12 +29,9 @@ let source: EventSource | undefined;
 let openTopics = "";
 let isScheduled = false;
 
-document.addEventListener("visibilitychange", () => {
-  isHidden.value = document.hidden;
-});
 effect(() => {
   void isPaused.value;
-  void isHidden.value;
+  void attention.value;
   scheduleOpening();
 });
 
@@ -61,7 +58,7 @@ function scheduleOpening(): void {
 }
 
 function openSource(): void {
-  const isWanted = !isPaused.value && !isHidden.value;
+  const isWanted = !isPaused.value && attention.value === "watched";
   const topics = isWanted ? [...listeners.keys()].sort().join(",") : "";
   if (topics === openTopics) return;
   source?.close();

@@ -11,10 +11,7 @@
  */
 import { render } from "preact";
 import "uplot/dist/uPlot.min.css";
-import "./styles/theme.css";
-import "./styles/layout.css";
-import "./styles/components.css";
-import "./styles/screens.css";
+import "./styles/index.css";
 import { App } from "./app.tsx";
 import { listenToKeys } from "./keyboard.ts";
 import { listenToNavigation } from "./router.ts";

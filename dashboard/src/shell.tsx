@@ -6,12 +6,13 @@ import icon from "./icon.svg";
 import { isHelpShown, screens } from "./keyboard.ts";
 import { type Connection, connection, isPaused } from "./live.ts";
 import { path } from "./router.ts";
-import { logOut, session } from "./session.ts";
+import { logOut, mayAct, session } from "./session.ts";
 
 const connectionTexts: Readonly<Record<Connection, string>> = {
   connecting: "Connecting",
   live: "Live",
   paused: "Paused",
+  blurred: "Paused without focus",
   hidden: "Paused in the background",
   lost: "Connection lost",
 };
@@ -48,6 +49,7 @@ export function Brand() {
 function Navigation() {
   const overview = useData("overview", (signal) => call("GET /api/overview", { signal }), ["overview"]);
   const waiting = overview.data?.commands.inTroubleshooting ?? 0;
+  const shown = screens.filter(({ isForAdmins }) => !isForAdmins || mayAct("admin"));
   const list = useRef<HTMLElement>(null);
   // On narrow screens the list scrolls sideways.
   useEffect(() => {
@@ -55,7 +57,7 @@ function Navigation() {
   }, [path.value]);
   return (
     <nav class="nav" aria-label="Screens" ref={list}>
-      {screens.map(({ name, href }) => (
+      {shown.map(({ name, href }) => (
         <a key={href} href={href} aria-current={isCurrent(href) ? "page" : undefined}>
           {name}
           {name === "Troubleshooting" && waiting > 0 && <span class="nav-count">{compact(waiting)}</span>}
@@ -74,49 +76,60 @@ function compact(count: number): string {
 }
 
 function SideFoot() {
-  const state = connection.value;
-  const { actor, role, isRequired } = session.value ?? {};
   return (
     <div class="side-foot">
-      <div class="side-row">
-        <span class={`connection connection-${state}`} role="status">
-          {connectionTexts[state]}
-        </span>
-        <button
-          type="button"
-          class="button button-small"
-          aria-pressed={isPaused.value}
-          onClick={() => {
-            isPaused.value = !isPaused.value;
-          }}
-        >
-          {isPaused.value ? "Resume" : "Pause"}
+      <ConnectionRow />
+      <ViewerRow />
+      <HelpRow />
+    </div>
+  );
+}
+
+function ConnectionRow() {
+  const state = connection.value;
+  const toggle = () => {
+    isPaused.value = !isPaused.value;
+  };
+  return (
+    <div class="side-row">
+      <span class={`connection connection-${state}`} role="status">
+        {connectionTexts[state]}
+      </span>
+      <button type="button" class="button button-small" aria-pressed={isPaused.value} onClick={toggle}>
+        {isPaused.value ? "Resume" : "Pause"}
+      </button>
+    </div>
+  );
+}
+
+function ViewerRow() {
+  const { actor, role, isRequired } = session.value ?? {};
+  return (
+    <div class="side-row">
+      <span class="viewer" title={`role: ${role}`}>
+        {actor} <span class="faint">({role})</span>
+      </span>
+      {isRequired && (
+        <button type="button" class="button-link" onClick={() => void logOut()}>
+          Log out
         </button>
-      </div>
-      <div class="side-row">
-        <span title={`role: ${role}`}>
-          {actor} <span class="faint">({role})</span>
-        </span>
-        {isRequired && (
-          <button type="button" class="button-plain" onClick={() => void logOut()}>
-            Log out
-          </button>
-        )}
-      </div>
-      <div class="side-row">
-        <button
-          type="button"
-          class="button-plain"
-          onClick={() => {
-            isHelpShown.value = true;
-          }}
-        >
-          Keys <kbd>?</kbd>
-        </button>
-        <a href="/docs" data-outside>
-          API
-        </a>
-      </div>
+      )}
+    </div>
+  );
+}
+
+function HelpRow() {
+  const show = () => {
+    isHelpShown.value = true;
+  };
+  return (
+    <div class="side-row side-help">
+      <button type="button" class="button-link" onClick={show}>
+        Keys <kbd>?</kbd>
+      </button>
+      <a href="/docs" data-outside>
+        API
+      </a>
     </div>
   );
 }

@@ -19,18 +19,22 @@ export interface Attention {
 
 /** The whole system in figures, and what in them needs a person. */
 export async function readOverview(tallyman: Tallyman) {
-  const figures = await readFigures(tallyman);
-  return { ...figures, attention: attentionTo(figures) };
+  const [figures, gaps] = await Promise.all([readFigures(tallyman), gapsOf(tallyman)]);
+  const counts = { gapsPending: gapTotal(gaps, "pending"), gapsPermanent: gapTotal(gaps, "permanent") };
+  return {
+    ...figures,
+    pipeline: { ...figures.pipeline, ...counts },
+    attention: attentionTo(figures, gaps),
+  };
 }
 
 async function readFigures(tallyman: Tallyman) {
-  const [domains, batches, groups, deadLetters, gaps, managers, leader, workers, segments, jobs] =
+  const [domains, batches, groups, deadLetters, managers, leader, workers, segments, jobs] =
     await Promise.all([
       tallyman.commands.domains(),
       tallyman.commands.countBatches(),
       tallyman.topics.listGroups(),
       countDeadLetters(tallyman.database, countedMax),
-      gapsOf(tallyman),
       new ServiceControl(tallyman.database).list(),
       leaderOf(tallyman),
       tallyman.scheduler.fleet.listWorkers(),
@@ -58,8 +62,6 @@ async function readFigures(tallyman: Tallyman) {
       servicesFailed: services.filter(({ state, isLost }) => state === "ERROR" || isLost).length,
       lag: groups.reduce((sum, { messages }) => sum + messages, 0),
       deadLetters,
-      gapsPending: gaps.reduce((sum, { pending }) => sum + pending, 0),
-      gapsPermanent: gaps.reduce((sum, { permanent }) => sum + permanent, 0),
     },
     scheduler: {
       leader,
@@ -75,10 +77,29 @@ async function readFigures(tallyman: Tallyman) {
 
 type Figures = Awaited<ReturnType<typeof readFigures>>;
 
+interface RunGaps extends GapCounts {
+  readonly runId: string;
+}
+
 /** The gaps of the newest runs. */
-async function gapsOf({ database }: Tallyman): Promise<GapCounts[]> {
+async function gapsOf({ database }: Tallyman): Promise<RunGaps[]> {
   const runs = await newestRuns(database, { limit: watchedRuns });
-  return Promise.all(runs.map(({ schemaName }) => countGaps(database.forRun(schemaName), countedMax)));
+  return Promise.all(
+    runs.map(async ({ runId, schemaName }) => ({
+      runId,
+      ...(await countGaps(database.forRun(schemaName), countedMax)),
+    })),
+  );
+}
+
+function gapTotal(gaps: readonly RunGaps[], kind: keyof GapCounts): number {
+  return gaps.reduce((sum, counts) => sum + counts[kind], 0);
+}
+
+/** Of several runs with permanent gaps, the newest. */
+function gapLink(gaps: readonly RunGaps[]): string {
+  const found = gaps.find(({ permanent }) => permanent > 0);
+  return found ? `/pipeline?run=${encodeURIComponent(found.runId)}` : "/pipeline";
 }
 
 async function leaderOf({ scheduler }: Tallyman) {
@@ -94,9 +115,13 @@ async function leaderOf({ scheduler }: Tallyman) {
 /** Fires that are later than this are a matter for a person. */
 const overdueMsMax = 60_000;
 
-function attentionTo({ commands, batches, pipeline, scheduler }: Figures): Attention[] {
+function attentionTo(
+  { commands, batches, pipeline, scheduler }: Figures,
+  gaps: readonly RunGaps[],
+): Attention[] {
   const { leader, workersOnline, workersUnhealthy, segmentsOwned, segmentCount, jobsParked, overdueMs } =
     scheduler;
+  const permanent = gapTotal(gaps, "permanent");
   const checks: [boolean, Attention["severity"], string, string][] = [
     [
       pipeline.servicesFailed > 0,
@@ -104,12 +129,7 @@ function attentionTo({ commands, batches, pipeline, scheduler }: Figures): Atten
       `${count(pipeline.servicesFailed, "service")} failed or lost`,
       "/pipeline",
     ],
-    [
-      pipeline.gapsPermanent > 0,
-      "error",
-      `${count(pipeline.gapsPermanent, "permanent gap")} in the newest runs`,
-      "/pipeline",
-    ],
+    [permanent > 0, "error", `${count(permanent, "permanent gap")} in the newest runs`, gapLink(gaps)],
     [leader === null && workersOnline > 0, "error", "No coordinator leads", "/fleet"],
     [
       workersOnline > 0 && segmentsOwned < segmentCount,
@@ -131,7 +151,12 @@ function attentionTo({ commands, batches, pipeline, scheduler }: Figures): Atten
     ],
     [pipeline.deadLetters > 0, "warning", count(pipeline.deadLetters, "dead letter"), "/pipeline"],
     [workersUnhealthy > 0, "warning", `${count(workersUnhealthy, "scheduler worker")} unhealthy`, "/fleet"],
-    [jobsParked > 0, "warning", `${count(jobsParked, "job")} parked after a failed fire`, "/fleet"],
+    [
+      jobsParked > 0,
+      "warning",
+      `${count(jobsParked, "job")} parked after a failed fire`,
+      "/fleet?status=PARKED",
+    ],
     [(overdueMs ?? 0) > overdueMsMax, "warning", "Jobs are fired late", "/fleet"],
     [
       commands.pausedDomains.length > 0,

@@ -58,7 +58,7 @@ describe("the pipeline, live", () => {
     expect(await client.call("GET /api/overview")).toMatchObject({
       pipeline: { deadLetters: 1, gapsPending: 1, gapsPermanent: 1 },
       attention: [
-        { severity: "error", text: "1 permanent gap in the newest runs", link: "/pipeline" },
+        { severity: "error", text: "1 permanent gap in the newest runs", link: "/pipeline?run=run-1" },
         { severity: "warning", text: "1 dead letter", link: "/pipeline" },
       ],
     });

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { setup } from "../../src/testing/index.ts";
 import { openServer } from "../kit/api.ts";
-import { openPage, orders, startShop, troubledRow, untilLive, useBrowser } from "./stage.ts";
+import { confirm, openPage, orders, startShop, troubledRow, untilLive, useBrowser } from "./stage.ts";
 
 const browser = useBrowser();
 
@@ -57,4 +57,45 @@ it("who may only read can't act, and sees no payloads without the right to", asy
   await sheet.getByText("your token does not show it").waitFor();
   for (const button of await page.getByRole("button", { name: /(Retry|Complete|Cancel) …/ }).all())
     expect(await button.isDisabled()).toBe(true);
+});
+
+it("the first token logs its maker in; others are made, shown once and revoked", async () => {
+  await using t = await setup();
+  const { tallyman, server } = await openServer(t);
+  const page = await openPage(t, browser(), `${server.url}/access`, { expectedErrors: /401/ });
+  await page.getByText("No token yet").waitFor();
+  const make = async (name: string) => {
+    await page.getByRole("button", { name: "New token …" }).click();
+    await page.getByLabel("Who or what uses it").fill(name);
+    await confirm(page, "Make token");
+    await page.getByRole("heading", { name: `The token of ${name}` }).waitFor();
+    return (await page.locator(".secret").textContent()) ?? "";
+  };
+  const first = await make("mia");
+  await page.getByText("mia (admin)").waitFor();
+  await page.getByRole("row", { name: /mia .* admin in force/ }).waitFor();
+  const second = await make("grafana");
+  expect(second).not.toBe(first);
+  expect(await tallyman.tokens.authenticate(second)).toMatchObject({ actor: "grafana", role: "read" });
+  await page.getByRole("button", { name: "I have it" }).click();
+  expect(await page.getByText(second).count()).toBe(0);
+  await page.getByRole("button", { name: "Revoke the token of grafana" }).click();
+  await confirm(page, "Revoke", "unused");
+  await page.getByRole("row", { name: /grafana .* read revoked/ }).waitFor();
+  expect(await tallyman.tokens.authenticate(second)).toBeUndefined();
+  await page.getByRole("link", { name: "Audit" }).click();
+  await page.getByRole("row", { name: /local token.create .* the test says so/ }).waitFor();
+  await page.getByRole("row", { name: /mia token.revoke .* unused/ }).waitFor();
+});
+
+it("tokens are for admins: others are not led there, and see nothing", async () => {
+  await using t = await setup();
+  const { tallyman, server } = await openServer(t);
+  const { token } = await tallyman.tokens.create({ name: "ops", role: "operate", createdBy: "test" });
+  const page = await openPage(t, browser(), `${server.url}/access`, { expectedErrors: /401|403/ });
+  await page.getByLabel("Access token").fill(token);
+  await page.getByRole("button", { name: "Log in" }).click();
+  await page.getByText("Not for your role").waitFor();
+  expect(await page.getByRole("link", { name: "Access" }).count()).toBe(0);
+  expect(await page.getByRole("button", { name: "New token …" }).isDisabled()).toBe(true);
 });

@@ -75,13 +75,15 @@ it("filters are in the address, and survive a reload", async () => {
 
 it("an open batch is sealed", async () => {
   await using t = await setup();
-  const { tallyman, server } = await openServer(t);
+  const { tallyman, server, client } = await openServer(t);
   const batchId = await tallyman.commands.createBatch("orders", orders(1, 0), { name: "Open", open: true });
   const page = await openPage(t, browser(), `${server.url}/batches/${batchId}`);
   await page.getByRole("button", { name: "Seal" }).click();
-  await confirm(page, "Seal");
+  await confirm(page, "Seal", "all are here");
   await page.getByText("The batch is sealed.").waitFor();
   expect(await tallyman.commands.getBatch("orders", batchId)).toMatchObject({ isSealed: true });
+  const { items } = await client.call("GET /api/actions");
+  expect(items).toMatchObject([{ action: "batch.seal", reason: "all are here" }]);
 });
 
 it("a batch that does not exist is said to be missing", async () => {

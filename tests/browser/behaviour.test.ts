@@ -3,13 +3,12 @@ import { gzipSync } from "node:zlib";
 import axe from "axe-core";
 import type { Page } from "playwright-core";
 import { expect, it } from "vitest";
-import { createServer } from "../../src/server/index.ts";
 import { setup, type TestContext } from "../../src/testing/index.ts";
 import { openServer } from "../kit/api.ts";
-import { openPage, orders, startShop, troubledRow, untilLive, useBrowser } from "./stage.ts";
+import { openPage, orders, startShop, troubledRow, useBrowser } from "./stage.ts";
 
 const browser = useBrowser();
-const screens = ["/", "/batches", "/troubleshooting", "/pipeline", "/world", "/fleet", "/audit"];
+const screens = ["/", "/batches", "/troubleshooting", "/pipeline", "/world", "/fleet", "/audit", "/access"];
 const bundleBytesMax = 150_000;
 
 /** A server with some of everything that needs no time to come about. */
@@ -65,6 +64,10 @@ it.each(["light", "dark"] as const)("axe finds nothing serious on any screen, %s
   expect(await seriousFaults(page)).toEqual([]);
   await page.getByRole("complementary").getByRole("button", { name: "Cancel …" }).click();
   await page.getByText("1 command would change.").waitFor();
+  expect(await seriousFaults(page)).toEqual([]);
+  await page.goto(`${server.url}/fleet`);
+  await page.getByRole("button", { name: "Add job …" }).click();
+  await page.getByLabel("Data as JSON").waitFor();
   expect(await seriousFaults(page)).toEqual([]);
 });
 
@@ -128,36 +131,21 @@ it("is worked by keyboard alone: screens, rows, sheet, dialog, help", async () =
   expect(await tallyman.commands.tsq.count({})).toBe(1);
 });
 
-it("tells how it is connected: live, paused, lost, and live again", async () => {
+it("says what could not be loaded, and loads it when it is asked to", async () => {
   await using t = await setup();
-  const { server, tallyman } = await openServer(t);
-  const page = await openPage(t, browser(), `${server.url}/`, { expectedErrors: /ERR_|503/ });
-  await untilLive(page);
-  await page.getByRole("button", { name: "Pause", exact: true }).click();
-  await page.getByText("Paused", { exact: true }).waitFor();
-  await page.getByRole("button", { name: "Resume", exact: true }).click();
-  await untilLive(page);
-  const { port } = server;
-  await server.stop();
-  await page.getByText("Connection lost").waitFor();
-  const next = t.use(createServer(tallyman, { port }));
-  await next.start();
-  await untilLive(page);
-});
-
-it("pauses while nobody looks", async () => {
-  await using t = await setup();
-  const { server } = await openServer(t);
-  const page = await openPage(t, browser(), `${server.url}/`);
-  await untilLive(page);
-  const hide = (isHidden: boolean) =>
-    page.evaluate(
-      `Object.defineProperty(document, "hidden", { value: ${isHidden}, configurable: true }); document.dispatchEvent(new Event("visibilitychange"))`,
-    );
-  await hide(true);
-  await page.getByText("Paused in the background").waitFor();
-  await hide(false);
-  await untilLive(page);
+  const { server } = await openSome(t);
+  const page = await openPage(t, browser(), "about:blank", { expectedErrors: /503/ });
+  await page.route("**/api/batches?*", (route) =>
+    route.fulfill({
+      status: 503,
+      json: { success: false, error: { code: "DATABASE_UNREACHABLE", message: "The database is away." } },
+    }),
+  );
+  await page.goto(`${server.url}/batches`);
+  await page.getByRole("alert").getByText("The database is away.").waitFor();
+  await page.unroute("**/api/batches?*");
+  await page.getByRole("button", { name: "Try again" }).click();
+  await page.getByText("Evening shipment").waitFor();
 });
 
 it("addresses of screens are the page; unknown ones say so; the API's stay the API's", async () => {

@@ -1,8 +1,9 @@
 import { expect, it } from "vitest";
 import type { Tallyman } from "../../src/app/index.ts";
 import { Coordinator } from "../../src/scheduler/index.ts";
-import { setup, type TestContext } from "../../src/testing/index.ts";
+import { setup, startChild, type TestContext } from "../../src/testing/index.ts";
 import { openServer } from "../kit/api.ts";
+import { coordinatorLauncher } from "../kit/scheduler.ts";
 import { confirm, openPage, startShop, untilLive, useBrowser } from "./stage.ts";
 
 const browser = useBrowser();
@@ -27,40 +28,52 @@ async function startWorker(t: TestContext, tallyman: Tallyman, workerId: string)
   return worker;
 }
 
-it("the leader and a worker stop, and the grid heals on the screen", async () => {
+/** A worker that is a process of its own, so that it can be killed. */
+function launchWorker(t: TestContext, workerId: string) {
+  const main = new URL("../../src/cli/main.ts", import.meta.url);
+  const quick = ["--heartbeat-interval", "200ms", "--heartbeat-timeout", "2s"];
+  const args = ["--database-url", t.url, "scheduler-worker", "--id", workerId, ...quick];
+  return t.use(startChild(main, { args }));
+}
+
+it("the leader and a worker are killed, and the grid heals on the screen", async () => {
   await using t = await setup();
-  const { tallyman, server } = await openServer(t);
-  const first = await startCoordinator(t, tallyman, "coordinator-1");
-  const [worker] = [await startWorker(t, tallyman, "worker-1"), await startWorker(t, tallyman, "worker-2")];
-  const page = await openPage(t, browser(), `${server.url}/fleet`);
-  await page.getByText("100 of 100 owned").waitFor();
+  const { tallyman } = await openServer(t);
+  const settings = { heartbeatInterval: 500, heartbeatTimeout: 2_000, leaderLease: 1_500 };
+  const launch = await coordinatorLauncher(t, settings);
+  const leader = await launch("coordinator-1");
+  const [next, worker] = [await launch("coordinator-2"), launchWorker(t, "worker-1")];
+  await startWorker(t, tallyman, "worker-2");
+  const page = await openPage(t, browser(), `${next.url}/fleet`);
   await page.locator("[data-leader=coordinator-1]").waitFor();
   await page.getByText("leads in epoch 1").waitFor();
-  await startCoordinator(t, tallyman, "coordinator-2");
-  await first.stop();
+  await expect.poll(() => page.locator(".segment[title*=worker-1]").count(), { timeout: 40_000 }).toBe(50);
+  for (const { child } of [leader, { child: worker }]) child.kill("SIGKILL");
+  expect(await leader.child.exit).toEqual({ code: null, signal: "SIGKILL" });
   await page.locator("[data-leader=coordinator-2]").waitFor();
   await page.getByText("leads in epoch 2").waitFor();
-  await worker.stop();
-  await expect.poll(() => page.locator(".segment[title*=worker-2]").count(), { timeout: 20_000 }).toBe(100);
+  await expect.poll(() => page.locator(".segment[title*=worker-2]").count(), { timeout: 40_000 }).toBe(100);
   await page.getByText("100 of 100 owned").waitFor();
-  await page.getByRole("row", { name: /worker-1 offline/ }).waitFor();
-});
+  await page.getByRole("row", { name: /worker-1 (unhealthy|offline)/ }).waitFor();
+}, 180_000);
 
 it("a worker is drained from the page, and its segments move", async () => {
   await using t = await setup();
-  const { tallyman, server } = await openServer(t);
+  const { tallyman, server, client } = await openServer(t);
   await startCoordinator(t, tallyman, "coordinator-1");
   for (const id of ["worker-1", "worker-2"]) await startWorker(t, tallyman, id);
   const page = await openPage(t, browser(), `${server.url}/fleet`);
   await expect.poll(() => page.locator(".segment[title*=worker-1]").count(), { timeout: 20_000 }).toBe(50);
   await page.getByRole("button", { name: "Drain worker-1" }).click();
   await page.getByText("50 segments would move to other workers.").waitFor();
-  await confirm(page, "Drain");
+  await confirm(page, "Drain", "new memory");
   await page.getByText("worker-1 is draining.").waitFor();
   await expect.poll(() => page.locator(".segment[title*=worker-2]").count(), { timeout: 20_000 }).toBe(100);
+  const { items } = await client.call("GET /api/actions");
+  expect(items).toMatchObject([{ action: "worker.drain", reason: "new memory" }]);
 });
 
-it("a job is added, fires, is paused, run by hand and removed", async () => {
+it("a job is added, fires, is paused, run by hand, resumed and removed", async () => {
   await using t = await setup();
   const { tallyman, server } = await openServer(t);
   await startCoordinator(t, tallyman, "coordinator-1");
@@ -87,9 +100,16 @@ it("a job is added, fires, is paused, run by hand and removed", async () => {
   await page.getByRole("button", { name: "Pause nightly/ship it" }).click();
   await confirm(page, "Pause");
   await page.getByRole("row", { name: /nightly\/ship it paused/ }).waitFor();
+  await page.getByLabel("State").selectOption("PARKED");
+  await page.getByText("No job in this state").waitFor();
+  await page.getByLabel("State").selectOption("PAUSED");
   await page.getByRole("button", { name: "Run nightly/ship it" }).click();
   await confirm(page, "Run now");
   await page.getByText(/nightly\/ship it has sent/).waitFor();
+  await page.getByLabel("State").selectOption("");
+  await page.getByRole("button", { name: "Resume nightly/ship it" }).click();
+  await confirm(page, "Resume");
+  await page.getByRole("row", { name: /nightly\/ship it scheduled/ }).waitFor();
   await page.getByRole("button", { name: "nightly/ship it", exact: true }).click();
   const sheet = page.getByRole("complementary");
   await sheet.getByText("fired by hand").waitFor();
@@ -97,4 +117,42 @@ it("a job is added, fires, is paused, run by hand and removed", async () => {
   await sheet.getByRole("button", { name: "Remove …" }).click();
   await confirm(page, "Remove");
   await page.getByText("No job yet").waitFor();
+});
+
+it("a job is edited: only what was changed is sent, and what it sends stays", async () => {
+  await using t = await setup();
+  const { tallyman, server, client } = await openServer(t);
+  const { jobs } = tallyman.scheduler;
+  const before = await jobs.create("report", {
+    schedule: { cron: "0 6 * * *", timeZone: "UTC" },
+    command: { domain: "orders", commandType: "Report", data: { format: "short" } },
+  });
+  const page = await openPage(t, browser(), `${server.url}/fleet?job=report`);
+  const edit = async () => {
+    await page.getByRole("button", { name: "Edit …" }).click();
+    return page.getByRole("dialog");
+  };
+  const dialog = await edit();
+  await dialog.getByText("It fires next at").waitFor();
+  await dialog.getByLabel("Missed fires").selectOption("SKIP");
+  await confirm(page, "Save", "nobody reads old reports");
+  await page.getByText("report fires next at").waitFor();
+  expect(await jobs.get("report")).toMatchObject({
+    schedule: before.schedule,
+    nextFireAt: before.nextFireAt,
+    misfirePolicy: "SKIP",
+  });
+  await (await edit()).getByLabel("Cron").fill("no pattern");
+  await dialog.getByRole("button", { name: "Save" }).click();
+  await dialog.getByText("can't be read").waitFor();
+  await dialog.getByLabel("Fires", { exact: true }).selectOption("every");
+  await dialog.getByLabel("Seconds").fill("90");
+  await confirm(page, "Save");
+  await page.getByRole("row", { name: /report scheduled every 1 min 30 s/ }).waitFor();
+  expect(await jobs.payload("report")).toMatchObject([{ data: { format: "short" } }]);
+  const { items } = await client.call("GET /api/actions", { query: { action: "job.update" } });
+  expect(items.map(({ target }) => target)).toEqual([
+    { key: "report", fields: ["schedule", "misfirePolicy", "overlapPolicy"] },
+    { key: "report", fields: ["misfirePolicy", "overlapPolicy"] },
+  ]);
 });

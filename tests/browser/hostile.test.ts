@@ -2,8 +2,10 @@ import type { Page } from "playwright-core";
 import { expect, it } from "vitest";
 import { ServiceBoard, ServiceManager } from "../../src/app/index.ts";
 import { PermanentError } from "../../src/commands/index.ts";
-import { setup } from "../../src/testing/index.ts";
+import { createBatchCoordinator } from "../../src/coordination/index.ts";
+import { setup, type TestContext } from "../../src/testing/index.ts";
 import { openServer } from "../kit/api.ts";
+import { openPipeline, runId } from "../kit/pipeline.ts";
 import { configOf, ProbeWorld, reaches } from "../kit/services.ts";
 import { confirm, openPage, troubledRow, useBrowser } from "./stage.ts";
 
@@ -72,4 +74,41 @@ it("shows markup in every field that others fill as the text that it is", async 
     await page.getByText(text).first().waitFor({ state: "attached" });
     await expectOnlyText(page, path);
   }
+});
+
+/** A run with a file and a message that were given up, by indexers with such names. */
+async function openHostileRun(t: TestContext) {
+  const pipeline = await openPipeline(t);
+  await pipeline.writeMetadata(9);
+  const coordinator = createBatchCoordinator(t.database, { instanceId: markup });
+  coordinator.setSimulationRun(runId);
+  const ready = coordinator.setIndexerClass(markup);
+  await ready.registerFiles([{ filename: markup, storageKey: markup, tickStart: 0, tickEnd: 9 }]);
+  await ready.tryClaim(markup, 0, 9);
+  await ready.markFailed(markup, markup);
+  const reader = t.use(await pipeline.reader("group"));
+  await pipeline.announce({ ...(await pipeline.write(0, 10)), key: markup });
+  const message = await reader.poll(10_000);
+  if (!message) throw new Error("No message came.");
+  await reader.deadLetter(message, { error: new Error(markup), sourceService: markup, retryCount: 1 });
+}
+
+it("shows markup from indexers, dead letters and tokens as the text that it is", async () => {
+  await using t = await setup();
+  const { tallyman, server } = await openServer(t);
+  await openHostileRun(t);
+  const { token } = await tallyman.tokens.create({ name: markup, role: "admin", createdBy: markup });
+  const page = await openPage(t, browser(), `${server.url}/access`, { expectedErrors: /401/ });
+  await page.getByLabel("Access token").fill(token);
+  await page.getByRole("button", { name: "Log in" }).click();
+  await page.getByRole("row", { name: markup }).waitFor();
+  await expectOnlyText(page, "access");
+  await page.getByRole("button", { name: /^Revoke the token of/ }).click();
+  await page.getByRole("dialog", { name: markup }).waitFor();
+  await expectOnlyText(page, "dialog");
+  await page.goto(`${server.url}/pipeline?deadLetters=batch-topic`);
+  await page.getByRole("region", { name: "Failed files" }).getByText(markup).waitFor();
+  await page.getByRole("region", { name: "Claims" }).getByText(markup).first().waitFor();
+  await page.getByRole("complementary").getByText(markup).first().waitFor();
+  await expectOnlyText(page, "pipeline");
 });

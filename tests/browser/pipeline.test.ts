@@ -1,10 +1,8 @@
 import { expect, it } from "vitest";
-import { ServiceBoard, ServiceManager } from "../../src/app/index.ts";
 import { DummyIndexer } from "../../src/pipeline/index.ts";
 import { setup } from "../../src/testing/index.ts";
 import { openServer } from "../kit/api.ts";
 import { openPipeline, quick, runId, started, until } from "../kit/pipeline.ts";
-import { configOf, ProbeWorld } from "../kit/services.ts";
 import { confirm, openPage, untilLive, useBrowser } from "./stage.ts";
 
 const browser = useBrowser();
@@ -73,39 +71,4 @@ it("dead letters are read and re-driven", async () => {
   await page.getByText("1 dead letter would be sent back.").waitFor();
   await confirm(page, "Re-drive");
   await page.getByText("1 dead letter sent back.").waitFor();
-});
-
-it("groups are paused and resumed, services paused, stopped and started", async () => {
-  await using t = await setup();
-  const { server, tallyman } = await openServer(t);
-  const pipeline = await openPipeline(t);
-  await pipeline.reader("slow");
-  const world = new ProbeWorld();
-  const config = configOf("services: { probe: { className: Probe } }");
-  const manager = t.use(new ServiceManager(tallyman, config, { services: world.services }));
-  const board = t.use(new ServiceBoard(tallyman.database, manager, { name: "pipeline-a", intervalMs: 100 }));
-  await board.start();
-  await manager.start();
-  const page = await openPage(t, browser(), `${server.url}/pipeline`);
-  await page.getByRole("button", { name: "Pause slow" }).click();
-  await confirm(page, "Pause");
-  await page.getByRole("row", { name: /slow paused/ }).waitFor();
-  await page.getByRole("button", { name: "Resume slow" }).click();
-  await confirm(page, "Resume");
-  await page.getByRole("row", { name: /slow running/ }).waitFor();
-  await page.getByRole("button", { name: "Pause probe" }).click();
-  const paused = confirm(page, "Pause");
-  await until("the probe has paused at the end of a turn", () => {
-    world.probe("probe").endTurn();
-    return manager.status().some(({ state }) => state === "PAUSED");
-  });
-  await paused;
-  await page.getByText("probe is paused.").waitFor();
-  await page.getByRole("button", { name: "Stop probe" }).click();
-  await confirm(page, "Stop");
-  await page.getByText("probe is stopped.").waitFor();
-  await page.getByRole("button", { name: "Start probe" }).click();
-  await confirm(page, "Start");
-  await page.getByText("probe is running.").waitFor();
-  await page.getByRole("row", { name: /probe Probe running/ }).waitFor();
 });

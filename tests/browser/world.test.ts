@@ -90,6 +90,30 @@ it("the world scrubs and plays, its charts lead to ticks, and an organism's life
   await life.getByRole("img", { name: "Energy over its life" }).waitFor();
 });
 
+it("draws its charts in a browser whose language is that of LANG=C", async () => {
+  await using t = await setup();
+  const { server } = await openWorld(t);
+  const page = await openPage(t, browser(), "about:blank");
+  await page.addInitScript(
+    'Object.defineProperty(Navigator.prototype, "language", { get: () => "en-US@posix" })',
+  );
+  await page.goto(`${server.url}/world`);
+  await page.getByRole("img", { name: "Population" }).locator(".u-over").waitFor();
+});
+
+it("names a run that is too old for the list, and one that there never was", async () => {
+  await using t = await setup();
+  const { server, client } = await openWorld(t);
+  const writer = new MetadataWriter(t.database);
+  for (let number = 2; number <= 22; number++) await writer.createSimulationRun(`run-${number}`);
+  const { items } = await client.call("GET /api/runs");
+  expect(items.map((run) => run.runId)).not.toContain(runId);
+  const page = await openPage(t, browser(), `${server.url}/world?run=${runId}`, { expectedErrors: /404/ });
+  await page.locator(`canvas.world[data-tick="${tickCount - 1}"]`).waitFor();
+  await page.goto(`${server.url}/world?run=run-99`);
+  await page.getByText("There is no run").waitFor();
+});
+
 it("without a run it says what to expect", async () => {
   await using t = await setup();
   const { server } = await openServer(t);

@@ -3,7 +3,8 @@ import { mayAct } from "../session.ts";
 
 interface ActionButtonProps {
   readonly children: ComponentChildren;
-  readonly role?: "operate" | "admin";
+  /** The least role that may use it. */
+  readonly needs?: "operate" | "admin";
   readonly isDisabled?: boolean;
   readonly isSmall?: boolean;
   readonly label?: string;
@@ -12,14 +13,14 @@ interface ActionButtonProps {
 
 /** A button that changes something; off for those whose role does not allow it. */
 export function ActionButton(props: ActionButtonProps) {
-  const { children, role = "operate", isDisabled = false, isSmall = false, label, onClick } = props;
-  const isAllowed = mayAct(role);
+  const { children, needs = "operate", isDisabled = false, isSmall = false, label, onClick } = props;
+  const isAllowed = mayAct(needs);
   return (
     <button
       type="button"
       class={`button ${isSmall ? "button-small" : ""}`}
       disabled={isDisabled || !isAllowed}
-      title={isAllowed ? undefined : `Needs the role '${role}'`}
+      title={isAllowed ? undefined : `Needs the role '${needs}'`}
       aria-label={label}
       onClick={onClick}
     >

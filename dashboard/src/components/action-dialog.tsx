@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import { type Proposal, proposal, tell } from "../actions.ts";
+import { type Entered, type Proposal, proposal, tell } from "../actions.ts";
 import { messageOf } from "../api.ts";
+import { Field } from "./fields.tsx";
 
 /** The one dialog through which everything is changed. */
 export function ActionDialog() {
@@ -14,16 +15,16 @@ function close(): void {
 
 function OpenDialog({ asked }: { asked: Proposal }) {
   const dialog = useRef<HTMLDialogElement>(null);
-  const [reason, setReason] = useState("");
   const [isRunning, setIsRunning] = useState(false);
   const [error, setError] = useState<string>();
   const preview = usePreview(asked);
   useEffect(() => dialog.current?.showModal(), []);
-  const run = async (event: Event) => {
+  const run = async (event: SubmitEvent) => {
     event.preventDefault();
     setIsRunning(true);
+    const entered = enteredInto(event.currentTarget as HTMLFormElement);
     try {
-      tell("done", await asked.run(reason.trim() === "" ? undefined : reason.trim()));
+      tell("done", await asked.run(entered("reason") || undefined, entered));
       close();
     } catch (failure) {
       setError(messageOf(failure));
@@ -40,7 +41,8 @@ function OpenDialog({ asked }: { asked: Proposal }) {
             {preview}
           </p>
         )}
-        <ReasonField value={reason} change={setReason} />
+        {asked.fields && <div class="form-grid">{asked.fields}</div>}
+        <ReasonField />
         {error && (
           <p class="dialog-error" role="alert">
             {error}
@@ -52,20 +54,21 @@ function OpenDialog({ asked }: { asked: Proposal }) {
   );
 }
 
-function ReasonField({ value, change }: { value: string; change: (reason: string) => void }) {
+function enteredInto(form: HTMLFormElement): Entered {
+  const data = new FormData(form);
+  return (name) => String(data.get(name) ?? "").trim();
+}
+
+function ReasonField() {
+  const label = (
+    <span>
+      Reason <span class="faint">for the audit</span>
+    </span>
+  );
   return (
-    <label class="field">
-      <span>
-        Reason <span class="faint">for the audit</span>
-      </span>
-      <input
-        name="reason"
-        value={value}
-        maxLength={1_000}
-        autoComplete="off"
-        onInput={({ currentTarget }) => change(currentTarget.value)}
-      />
-    </label>
+    <Field label={label}>
+      <input name="reason" maxLength={1_000} autoComplete="off" />
+    </Field>
   );
 }
 

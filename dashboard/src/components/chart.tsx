@@ -38,12 +38,16 @@ export function Chart(props: ChartProps) {
       if (entry) plot.current?.setSize({ width: entry.contentRect.width, height });
     });
     resized.observe(place.current);
+    let isOver = false;
     void makePlot(place.current, latest).then((made) => {
-      plot.current = made;
+      if (isOver) made.destroy();
+      else plot.current = made;
     });
     return () => {
+      isOver = true;
       resized.disconnect();
       plot.current?.destroy();
+      plot.current = undefined;
     };
   }, [theme, lines.length]);
   useEffect(() => plot.current?.setData(dataOf(latest.current)), [ticks, lines]);
@@ -57,8 +61,18 @@ function dataOf({ ticks, lines }: ChartProps): uPlot.AlignedData {
 
 /** The library of charts is loaded with the first one: most screens have none. */
 async function makePlot(place: HTMLElement, latest: { readonly current: ChartProps }): Promise<uPlot> {
+  provideLanguage();
   const { default: Plot } = await import("uplot");
   return new Plot(optionsOf(place, latest), dataOf(latest.current), place);
+}
+
+/** As it loads, the library formats by the browser's language, and fails on that of LANG=C: 'en-US@posix'. */
+function provideLanguage(): void {
+  try {
+    Intl.getCanonicalLocales(navigator.language);
+  } catch {
+    Object.defineProperty(navigator, "language", { value: "en", configurable: true });
+  }
 }
 
 function optionsOf(place: HTMLElement, latest: { readonly current: ChartProps }): uPlot.Options {

@@ -144,7 +144,8 @@ export function PagedTable<Row>({ pages, empty, ...table }: PagedTableProps<Row>
   );
 }
 
-function More({ read }: { read: () => Promise<void> }) {
+/** The button that reads the next page, and what went wrong with it. */
+export function More({ read }: { read: () => Promise<void> }) {
   const [state, setState] = useState<"idle" | "reading" | string>("idle");
   const onClick = () => {
     setState("reading");

@@ -91,8 +91,11 @@ function proposeSeal({ batchId, name }: Batch, reload: () => void): void {
     title: `Seal ${name || shortId(batchId)}`,
     text: "A sealed batch takes no more commands, and can complete.",
     confirm: "Seal",
-    run: async () => {
-      await call("POST /api/batches/:batchId/seal", { params: { batchId } });
+    run: async (reason) => {
+      await call("POST /api/batches/:batchId/seal", {
+        params: { batchId },
+        body: { ...(reason && { reason }) },
+      });
       reload();
       return "The batch is sealed.";
     },

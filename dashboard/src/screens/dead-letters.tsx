@@ -6,6 +6,7 @@ import { Facts } from "../components/facts.tsx";
 import { Inspector } from "../components/inspector.tsx";
 import { Payload } from "../components/payload.tsx";
 import { Empty, WhenLoaded } from "../components/states.tsx";
+import { More } from "../components/table.tsx";
 import { usePages } from "../data.ts";
 import { counted } from "../format.ts";
 import { search, setSearch } from "../router.ts";
@@ -50,11 +51,7 @@ function DeadLetters({ topic }: { topic: string }) {
           )
         }
       </WhenLoaded>
-      {pages.more && (
-        <button type="button" class="button" onClick={() => void pages.more?.()}>
-          More
-        </button>
-      )}
+      {pages.more && <More read={pages.more} />}
     </Inspector>
   );
 }

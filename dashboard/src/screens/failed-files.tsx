@@ -3,7 +3,7 @@ import { call, type ItemOf } from "../api.ts";
 import { ActionButton } from "../components/action-button.tsx";
 import { Age } from "../components/age.tsx";
 import { Panel } from "../components/panel.tsx";
-import { type Column, Table } from "../components/table.tsx";
+import { type Column, PagedTable } from "../components/table.tsx";
 import { usePages } from "../data.ts";
 import { counted, formatCount } from "../format.ts";
 import { chosenClass } from "./gap-panel.tsx";
@@ -43,37 +43,51 @@ function FailedFilesOf({ runId, indexerClass }: { runId: string; indexerClass: s
     { topics: [`run:${runId}`], idOf: ({ filename }) => filename },
   );
   if (!pages.items || pages.items.length === 0) return null;
-  const retry = () => proposeRetry({ runId, indexerClass, count: pages.items?.length ?? 0 }, pages.reload);
   return (
     <Panel
       title="Failed files"
       note={indexerClass}
-      actions={<ActionButton onClick={retry}>Retry all …</ActionButton>}
+      actions={
+        <ActionButton onClick={() => proposeRetry(runId, indexerClass, pages.reload)}>
+          Retry all …
+        </ActionButton>
+      }
     >
-      <Table label="Failed files" columns={columns} rows={pages.items} idOf={({ filename }) => filename} />
+      <PagedTable
+        label="Failed files"
+        columns={columns}
+        pages={pages}
+        idOf={({ filename }) => filename}
+        empty={null}
+      />
     </Panel>
   );
 }
 
-interface Retry {
-  readonly runId: string;
-  readonly indexerClass: string;
-  readonly count: number;
-}
-
-function proposeRetry({ runId, indexerClass, count }: Retry, reload: () => void): void {
+function proposeRetry(runId: string, indexerClass: string, reload: () => void): void {
+  const params = { runId };
   propose({
     title: `Retry failed files of ${indexerClass}`,
     text: "The indexer takes up the files again that it gave up, where it left off.",
-    preview: async () => `At least ${counted(count, "file")} would be tried again.`,
+    preview: async () => {
+      const claims = await call("GET /api/runs/:runId/claims", { params });
+      const failed = claims.filter(
+        (claim) => claim.indexerClass === indexerClass && claim.status === "failed",
+      );
+      return `${counted(sumOf(failed), "file")} would be tried again.`;
+    },
     confirm: "Retry",
     run: async (reason) => {
       const { files } = await call("POST /api/runs/:runId/retry", {
-        params: { runId },
+        params,
         body: { indexerClass, ...(reason && { reason }) },
       });
       reload();
       return `${counted(files, "file")} handed back to ${indexerClass}.`;
     },
   });
+}
+
+function sumOf(claims: readonly { readonly files: number }[]): number {
+  return claims.reduce((sum, { files }) => sum + files, 0);
 }

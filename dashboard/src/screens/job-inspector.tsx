@@ -5,16 +5,16 @@ import { Facts } from "../components/facts.tsx";
 import { Inspector } from "../components/inspector.tsx";
 import { Payload } from "../components/payload.tsx";
 import { WhenLoaded } from "../components/states.tsx";
-import { type Column, Table } from "../components/table.tsx";
-import { useData } from "../data.ts";
+import { type Column, PagedTable } from "../components/table.tsx";
+import { useData, usePages } from "../data.ts";
 import { formatMoment, formatWord, shortId } from "../format.ts";
 import { search, setSearch } from "../router.ts";
-import { proposeRemove } from "./job-actions.ts";
+import { proposeEdit, proposeRemove } from "./job-actions.tsx";
 import { describeSchedule, type Job } from "./job-panel.tsx";
 
 type Fire = ItemOf<"GET /api/jobs/:key/history">;
 
-const firesShown = 20;
+const firesPerPage = 20;
 const nextShown = 5;
 
 /** Opens the sheet about a job. */
@@ -35,15 +35,18 @@ export function JobInspector({ changed }: { changed: () => void }) {
 function OpenJob({ jobKey, changed }: { jobKey: string; changed: () => void }) {
   const params = { key: jobKey };
   const load = async (signal: AbortSignal) => {
-    const [job, next, history, payload] = await Promise.all([
+    const [job, next, payload] = await Promise.all([
       call("GET /api/jobs/:key", { params, signal }),
       call("GET /api/jobs/:key/next", { params, query: { count: nextShown }, signal }),
-      call("GET /api/jobs/:key/history", { params, query: { limit: firesShown }, signal }),
       call("GET /api/jobs/:key/payload", { params, signal }),
     ]);
-    return { job, next, history: history.items, payload };
+    return { job, next, payload };
   };
   const loaded = useData(`job ${jobKey}`, load, ["jobs"]);
+  const edited = () => {
+    loaded.reload();
+    changed();
+  };
   const removed = () => {
     closeJob();
     changed();
@@ -51,9 +54,10 @@ function OpenJob({ jobKey, changed }: { jobKey: string; changed: () => void }) {
   return (
     <Inspector title={jobKey} close={closeJob}>
       <WhenLoaded of={loaded}>
-        {({ job, next, history, payload }) => (
+        {({ job, next, payload }) => (
           <>
             <div class="buttons">
+              <ActionButton onClick={() => proposeEdit(job, edited)}>Edit …</ActionButton>
               <ActionButton onClick={() => proposeRemove(jobKey, removed)}>Remove …</ActionButton>
             </div>
             <JobFacts job={job} />
@@ -62,7 +66,7 @@ function OpenJob({ jobKey, changed }: { jobKey: string; changed: () => void }) {
               <h3>Sends</h3>
               <Payload label="Commands" value={payload} />
             </section>
-            <History fires={history} />
+            <History jobKey={jobKey} />
           </>
         )}
       </WhenLoaded>
@@ -109,15 +113,27 @@ const columns: readonly Column<Fire>[] = [
   { title: "Sent", cell: ({ runId }) => (runId ? <code>{shortId(runId)}</code> : "–") },
 ];
 
-function History({ fires }: { fires: readonly Fire[] }) {
+function History({ jobKey }: { jobKey: string }) {
+  const pages = usePages<Fire>(
+    `fires ${jobKey}`,
+    (cursor, signal) =>
+      call("GET /api/jobs/:key/history", {
+        params: { key: jobKey },
+        query: { limit: firesPerPage, ...(cursor && { cursor }) },
+        ...(signal && { signal }),
+      }),
+    { topics: ["jobs"], idOf: ({ cursor }) => cursor },
+  );
   return (
     <section>
       <h3>History</h3>
-      {fires.length === 0 ? (
-        <p class="faint">It has not fired yet.</p>
-      ) : (
-        <Table label="History" columns={columns} rows={fires} idOf={({ cursor }) => cursor} />
-      )}
+      <PagedTable
+        label="History"
+        columns={columns}
+        pages={pages}
+        idOf={({ cursor }) => cursor}
+        empty={<p class="faint">It has not fired yet.</p>}
+      />
     </section>
   );
 }

@@ -1,41 +1,50 @@
-import { useState } from "preact/hooks";
 import { call, type ItemOf } from "../api.ts";
 import { ActionButton } from "../components/action-button.tsx";
 import { Age } from "../components/age.tsx";
 import { Badge } from "../components/badge.tsx";
+import { ChoiceFilter } from "../components/filters.tsx";
 import { Panel } from "../components/panel.tsx";
 import { Empty } from "../components/states.tsx";
 import { type Column, PagedTable } from "../components/table.tsx";
 import { usePages } from "../data.ts";
-import { formatCount, formatMoment, formatSpan } from "../format.ts";
+import { formatCount, formatMoment, formatSpan, formatWord } from "../format.ts";
 import { search } from "../router.ts";
-import { AddJobDialog } from "./add-job-dialog.tsx";
-import { proposePause, proposeRun } from "./job-actions.ts";
+import { proposeAdd, proposePause, proposeRun } from "./job-actions.tsx";
 import { JobInspector, openJob } from "./job-inspector.tsx";
 
 /** A job as the API shows it. */
 export type Job = ItemOf<"GET /api/jobs">;
 
 const rowsPerPage = 50;
+const statuses = ["SCHEDULED", "PAUSED", "DISABLED", "PARKED", "FINISHED"] as const;
 
 /** Jobs with their next and last fires. */
 export function JobPanel() {
-  const [isAdding, setIsAdding] = useState(false);
+  const status = statuses.find((each) => each === search.value.get("status"));
   const pages = usePages<Job>(
-    "jobs",
+    `jobs ${status}`,
     (cursor, signal) =>
       call("GET /api/jobs", {
-        query: { limit: rowsPerPage, ...(cursor && { cursor }) },
+        query: { limit: rowsPerPage, ...(status && { status }), ...(cursor && { cursor }) },
         ...(signal && { signal }),
       }),
     { topics: ["jobs"], idOf: ({ key }) => key },
   );
-  const close = () => {
-    setIsAdding(false);
-    pages.reload();
-  };
   return (
-    <Panel title="Jobs" actions={<ActionButton onClick={() => setIsAdding(true)}>Add job …</ActionButton>}>
+    <Panel
+      title="Jobs"
+      actions={
+        <>
+          <ChoiceFilter
+            name="status"
+            label="State"
+            choices={statuses.map((each) => [each, formatWord(each)] as const)}
+            isFirst
+          />
+          <ActionButton onClick={() => proposeAdd(pages.reload)}>Add job …</ActionButton>
+        </>
+      }
+    >
       <PagedTable
         label="Jobs"
         columns={columnsOf(pages.reload)}
@@ -43,12 +52,16 @@ export function JobPanel() {
         idOf={({ key }) => key}
         open={({ key }) => openJob(key)}
         openId={search.value.get("job") ?? undefined}
-        empty={<Empty title="No job yet">A job sends a command or a batch whenever its time comes.</Empty>}
+        empty={<NoJobs isFiltered={status !== undefined} />}
       />
-      {isAdding && <AddJobDialog close={close} />}
       <JobInspector changed={pages.reload} />
     </Panel>
   );
+}
+
+function NoJobs({ isFiltered }: { isFiltered: boolean }) {
+  if (isFiltered) return <Empty title="No job in this state" />;
+  return <Empty title="No job yet">A job sends a command or a batch whenever its time comes.</Empty>;
 }
 
 function columnsOf(reload: () => void): readonly Column<Job>[] {

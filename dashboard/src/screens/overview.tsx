@@ -73,7 +73,7 @@ function Figures({ overview, history }: { overview: Overview; history: readonly 
         {formatCount(commands.inProgress)} in progress, {formatCount(commands.waiting)} wait
       </Figure>
       <Figure
-        label="Completed per second"
+        label="Completed / s"
         value={formatRate(commands.completedPerSecond)}
         href="/batches"
         values={of((sample) => sample.completedPerSecond)}
@@ -81,7 +81,7 @@ function Figures({ overview, history }: { overview: Overview; history: readonly 
         over the last minute
       </Figure>
       <Figure
-        label="Failed per second"
+        label="Failed / s"
         value={formatRate(commands.failedPerSecond)}
         href="/troubleshooting"
         values={of((sample) => sample.failedPerSecond)}

@@ -8,12 +8,20 @@ import { search, setSearch } from "../router.ts";
 /** A run as the API shows it. */
 export type Run = ItemOf<"GET /api/runs">;
 
-/** The newest runs, and the one that the address names; else the newest. */
+const runsShown = 20;
+
+/** The newest runs, and the one that the address names, however old; else the newest. */
 export function useRuns() {
-  const runs = useData("runs", (signal) => call("GET /api/runs", { signal }), ["overview"]);
   const named = search.value.get("run");
-  const items = runs.data?.items;
-  return { ...runs, data: items, chosen: items?.find(({ runId }) => runId === named) ?? items?.[0] };
+  const runs = useData("runs", (signal) => newestRuns(named, signal), ["overview"]);
+  const { data } = runs;
+  return { ...runs, chosen: data?.find(({ runId }) => runId === named) ?? data?.[0] };
+}
+
+async function newestRuns(named: string | null, signal: AbortSignal): Promise<readonly Run[]> {
+  const { items } = await call("GET /api/runs", { query: { limit: runsShown }, signal });
+  if (named === null || items.some(({ runId }) => runId === named)) return items;
+  return [...items, await call("GET /api/runs/:runId", { params: { runId: named }, signal })];
 }
 
 /** Chooses a run; the address keeps it. */
@@ -37,7 +45,7 @@ export function RunChoice({ runs, chosen }: { runs: readonly Run[]; chosen: Run 
       >
         {runs.map(({ runId, registeredAt }) => (
           <option key={runId} value={runId}>
-            {runId} ({formatMoment(registeredAt)})
+            {formatMoment(registeredAt)} · {runId}
           </option>
         ))}
       </select>

@@ -1,6 +1,4 @@
-import { propose } from "../actions.ts";
-import { type Answer, call } from "../api.ts";
-import { ActionButton } from "../components/action-button.tsx";
+import { call } from "../api.ts";
 import { Badge } from "../components/badge.tsx";
 import { Panel } from "../components/panel.tsx";
 import { Empty, WhenLoaded } from "../components/states.tsx";
@@ -8,9 +6,7 @@ import { type Column, Table } from "../components/table.tsx";
 import { useData } from "../data.ts";
 import { counted, formatCount, formatSpan } from "../format.ts";
 import { openDeadLetters } from "./dead-letters.tsx";
-
-type Topic = Answer<"GET /api/topics">[number];
-type Group = Topic["groups"][number];
+import { type Group, GroupActions, type Topic } from "./group-actions.tsx";
 
 /** One row per group, and one for a topic that has none. */
 interface Row {
@@ -86,7 +82,10 @@ function columnsOf(reload: () => void): readonly Column<Row>[] {
       cell: ({ topic, isFirst }) => isFirst && formatCount(topic.messages),
     },
     { title: "Dead letters", isNumber: true, cell: DeadLetterCount },
-    { title: "Action", cell: (row) => <PauseButton row={row} reload={reload} /> },
+    {
+      title: "Action",
+      cell: ({ topic, group }) => group && <GroupActions topic={topic} group={group} done={reload} />,
+    },
   ];
 }
 
@@ -103,32 +102,5 @@ function DeadLetterCount({ topic, isFirst }: Row) {
     >
       {formatCount(count)}
     </button>
-  );
-}
-
-function PauseButton({ row: { topic, group }, reload }: { row: Row; reload: () => void }) {
-  if (!group) return null;
-  const verb = group.isPaused ? "resume" : "pause";
-  const word = group.isPaused ? "Resume" : "Pause";
-  const change = () =>
-    propose({
-      title: `${word} ${group.group}`,
-      text: group.isPaused
-        ? "The group gets messages again."
-        : "The group gets no more messages until it is resumed; its lag grows.",
-      confirm: word,
-      run: async (reason) => {
-        await call(`POST /api/topics/:topic/groups/:group/${verb}`, {
-          params: { topic: topic.name, group: group.group },
-          body: { ...(reason && { reason }) },
-        });
-        reload();
-        return `${group.group} is ${group.isPaused ? "running again" : "paused"}.`;
-      },
-    });
-  return (
-    <ActionButton isSmall label={`${word} ${group.group}`} onClick={change}>
-      {word}
-    </ActionButton>
   );
 }

@@ -84,8 +84,8 @@ function proposeDrain({ workerId, assignedSegments }: Worker, reload: () => void
     text: "The worker finishes on its segments and gives them back; it gets no new ones.",
     preview: async () => `${counted(assignedSegments.length, "segment")} would move to other workers.`,
     confirm: "Drain",
-    run: async () => {
-      await call("POST /api/scheduler-workers/drain", { query: { workerId } });
+    run: async (reason) => {
+      await call("POST /api/scheduler-workers/drain", { query: { workerId, ...(reason && { reason }) } });
       reload();
       return `${workerId} is draining.`;
     },

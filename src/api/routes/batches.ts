@@ -230,6 +230,7 @@ export const batchRoutes = {
       role: "operate",
       action: "batch.seal",
       params: OneBatch,
+      body: Type.Object({ reason: Reason }, closed),
       data: Type.Object({ batchId: Uuid }, closed),
     },
     async ({ commands }, { params: { batchId } }) => {

@@ -86,14 +86,15 @@ export const operatorRoutes = {
           role: RoleText,
           canViewPayloads: Type.Optional(Type.Boolean()),
           expiresInMs: Type.Optional(Type.Integer({ minimum: 1_000, maximum: 3_660 * dayMs })),
+          reason: Reason,
         },
         closed,
       ),
       data: Type.Object({ tokenId: Type.String(), token: Type.String() }, closed),
     },
-    async ({ tokens }, { body, caller }) => {
-      const data = await tokens.create({ ...body, createdBy: caller.actor });
-      const { name, role } = body;
+    async ({ tokens }, { body: { reason: _reason, ...options }, caller }) => {
+      const data = await tokens.create({ ...options, createdBy: caller.actor });
+      const { name, role } = options;
       return { data, target: { tokenId: data.tokenId, name, role }, changed: 1 };
     },
   ),

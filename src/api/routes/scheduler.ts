@@ -157,7 +157,7 @@ export const schedulerRoutes = {
       summary: "Take a scheduler worker's segments away and give it no new ones",
       role: "operate",
       action: "worker.drain",
-      query: OneWorker,
+      query: Type.Object({ ...OneWorker.properties, reason: Reason }, closed),
       data: Worker,
     },
     async ({ scheduler }, { query: { workerId } }) => {
