@@ -10,6 +10,7 @@ import { type GivenOptions, logger, type OptionDefaults, resolveOptions } from "
 import { metadataKey } from "../../storage/index.ts";
 import type { TopicMessage, TopicReader } from "../../topics/index.ts";
 import { ignoreStale } from "../indexer/admission.ts";
+import { announcedBy } from "../indexer/announcement.ts";
 import { Indexer, type IndexerResources, type RunScoped } from "../indexer/indexer.ts";
 
 /** What a metadata indexer works with. */
@@ -84,7 +85,9 @@ export class MetadataIndexer extends Indexer {
   }
 
   async #indexAnnounced(runId: string, message: TopicMessage<MetadataInfo>): Promise<void> {
-    const metadata = await this.storage.readMessage(message.payload.storageKey, SimulationMetadataSchema);
+    const key = await announcedBy(this.#topic, message, announcedKey);
+    if (key === undefined) return;
+    const metadata = await this.storage.readMessage(key, SimulationMetadataSchema);
     const isShared = this.#topic.capabilities.transactionalAck;
     await this.database.transaction(async (tx) => {
       await this.#writer.insertMetadata(runId, metadata, { tx });
@@ -118,4 +121,16 @@ export class MetadataIndexer extends Indexer {
     this.#indexed.increment();
     logger(this.name).debug("Metadata indexed", { runId });
   }
+}
+
+/**
+ * What a message announces; a key that leads elsewhere, or to another run, is not believed.
+ *
+ * @throws TallymanError TOPIC_PAYLOAD_INVALID; STORAGE_KEY_INVALID
+ */
+function announcedKey({ payload, runId }: TopicMessage<MetadataInfo>): string {
+  const { storageKey } = payload;
+  if (runId !== undefined && storageKey === metadataKey(runId)) return storageKey;
+  const message = `'${storageKey}' is not the key of the metadata of run ${runId}.`;
+  throw new TallymanError("STORAGE_KEY_INVALID", message, { details: { key: storageKey } });
 }
