@@ -126,7 +126,7 @@ async function loadRun(client: pg.Client, folder: string, run: Case["runs"][numb
     [run.runId],
   );
   const files = storedFiles(join(folder, "storage"), run.runId);
-  const nothing = { ledger: [], gaps: [], known: [], seen: new Map(), keyed: new Set<number>() };
+  const nothing = { ledger: [], gaps: [], known: [], undone: 0, seen: new Map(), keyed: new Set<number>() };
   const shared = { ...run, indexerClasses: [run.keylessClass, run.keyedClass], files };
   if (!registered) return { ...shared, ...nothing };
   return { ...shared, ...(await loadTables(client, registered.schema, run.runId)) };
@@ -147,7 +147,13 @@ async function loadTables(client: pg.Client, schema: string, runId: string) {
     client,
     `SELECT batch_filename AS name FROM ${table("batch_files")}`,
   );
+  const [deliveries] = await rowsOf<{ undone: number }>(
+    client,
+    "SELECT count(*) AS undone FROM tallyman.topic_delivery WHERE run_id = $1",
+    [runId],
+  );
   return {
+    undone: deliveries?.undone ?? 0,
     ledger: await rowsOf<LedgerRow>(
       client,
       `SELECT indexer_class AS "indexerClass", batch_filename AS filename, tick_start AS "tickStart", tick_end AS "tickEnd",
