@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type pg from "pg";
 import type { Slot } from "../fleet/plan.ts";
+import { pick } from "../random.ts";
 import { quietClient, withClient } from "./client.ts";
 import { between, type Fault, slotsWith } from "./fault.ts";
 
@@ -11,7 +12,11 @@ const connectionsMax = 300;
 const exhaustedMs = 1_500;
 /** Longer than every lease; then the server may have to recover. */
 const fullMs = 2_500;
-const fillerRows = 500_000;
+/** Large statements: one needs room for a table, the other for the server's log, without which it can't run at all. */
+const largeStatements = [
+  "SELECT md5(n::text) INTO chaos.filler FROM generate_series(1, 500000) n",
+  "SELECT pg_logical_emit_message(false, 'chaos', repeat('x', 16000000)) FROM generate_series(1, 20)",
+];
 const lockMs = { lowMs: 1_000, highMs: 2_500 };
 
 /** What can happen to the database. */
@@ -80,14 +85,14 @@ const databaseDiskFull: Fault = {
   targets: target,
   lastsMs: fullMs + crashMs,
   weight: 2,
-  inject: async (stage) => {
+  inject: async (stage, { random }) => {
     const { disk } = stage.postgres;
     if (disk.unfillable !== undefined) return { skipped: disk.unfillable };
     if (!(await disk.fill())) return "missed";
-    // Somebody's large statement, which uses up what the server has in reserve.
+    // Uses up what the server has in reserve.
     const outcome = await withClient(stage, async (client) => {
       await client.query("BEGIN");
-      await client.query(`SELECT md5(n::text) INTO chaos.filler FROM generate_series(1, ${fillerRows}) n`);
+      await client.query(pick(largeStatements, random));
       return "done"; // nothing of it stays: it was not committed
     });
     await sleep(fullMs);
