@@ -1,4 +1,4 @@
-import { copyFile, mkdir, open, readFile, rm, truncate } from "node:fs/promises";
+import { copyFile, mkdir, open, readFile, rename, rm, truncate } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { BatchFile, BatchStorage } from "../../src/index.ts";
@@ -73,9 +73,14 @@ export class FaultyStorage {
     const log = () => this.#log.write({ broken: key, how, at: Date.now() });
     log();
     if (damages.has(how) && random > unrepaired) await copyFile(path, await keptIn("originals", key));
-    await breakers[how]?.({ key, path, random, topic: this.#topic });
+    const breaking = breakers[how]?.({ key, path, random, topic: this.#topic });
+    // A full disk may be in the way; the file is none the worse then.
+    const isBroken = await breaking?.then(
+      () => true,
+      () => false,
+    );
     log();
-    done();
+    if (isBroken) done();
   }
 }
 
@@ -125,7 +130,9 @@ const breakers: Readonly<Record<string, (victim: Victim) => Promise<void>>> = {
   /** It is there twice, at both places where its run's files may lie, and both are announced. */
   "file-duplicated": async ({ key, path, topic }) => {
     const copy = key.replace(/\/raw\/.*\//, "/");
-    await copyFile(path, join(settings.folder, "storage", copy));
+    const target = join(settings.folder, "storage", copy);
+    await copyFile(path, `${target}.copying`);
+    await rename(`${target}.copying`, target);
     topic.copies.set(key, copy);
   },
   /** It is there, and nobody says so. */
