@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { type Part, parts } from "./fleet/plan.ts";
+import { type FleetSize, type Part, parts } from "./fleet/plan.ts";
 
 /** What a chaos run is asked for. */
 export interface ChaosOptions {
@@ -13,14 +13,27 @@ export interface ChaosOptions {
   readonly everyMs: number;
   /** How long everything may take to come to rest. */
   readonly settleMs: number;
-  readonly json: boolean;
+  readonly size: FleetSize;
+  /** File with a bug that is planted in the product. */
+  readonly patch: string | undefined;
+  /** Whether database, logs and schedule of a run that failed stay. */
+  readonly keep: boolean;
 }
 
 /** What the command line asks for: a run, the mutants, or the report on results. */
 export type Task =
-  | { readonly kind: "run"; readonly options: ChaosOptions; readonly resultFile: string | undefined }
-  /** Names of mutants, or how many of them; undefined: all. */
-  | { readonly kind: "mutants"; readonly which: string | undefined }
+  | {
+      readonly kind: "run";
+      readonly options: ChaosOptions;
+      readonly resultFile: string | undefined;
+      readonly json: boolean;
+    }
+  /** Names of mutants; none: all. */
+  | {
+      readonly kind: "mutants";
+      readonly names: readonly string[];
+      readonly resultFile: string | undefined;
+    }
   | { readonly kind: "report"; readonly resultFiles: readonly string[] };
 
 export const usage = `npm run chaos -- [options]
@@ -29,11 +42,11 @@ export const usage = `npm run chaos -- [options]
   --fault a,b          only these faults
   --parts a,b          only these: ${parts.join(", ")}
   --topics T           postgres (default) or nats
-  --every MS           time between two faults on average (default 1300)
+  --every MS           time between two faults on average (default 1000)
   --settle SECONDS     how long everything may take to come to rest (default 90)
   --result FILE        where the result is written as JSON
   --json               the result on standard output as JSON
-  --mutants [n|a,b]    plant bugs, one after the other: each must turn the run red
+  --mutants [a,b]      plant these bugs, or all, one after the other: each must turn the run red
   --report FILE…       write docs/reliability.md from result files`;
 
 /** Every option is a text, or a switch; what it means is found out below. */
@@ -43,7 +56,7 @@ const argumentTypes = {
   fault: { type: "string", default: "" },
   parts: { type: "string", default: parts.join(",") },
   topics: { type: "string", default: "postgres" },
-  every: { type: "string", default: "1300" },
+  every: { type: "string", default: "1000" },
   settle: { type: "string", default: "90" },
   result: { type: "string" },
   json: { type: "boolean", default: false },
@@ -59,7 +72,8 @@ export function parseTask(args: readonly string[]): Task {
     options: argumentTypes,
   });
   if (values.report) return { kind: "report", resultFiles: positionals };
-  if (values.mutants) return { kind: "mutants", which: positionals[0] };
+  if (values.mutants)
+    return { kind: "mutants", names: words(positionals.join(",")), resultFile: values.result };
   if (positionals.length > 0) throw new Error(`What is '${positionals[0]}'?`);
   const { topics } = values;
   if (topics !== "postgres" && topics !== "nats") throw new Error("--topics is postgres or nats.");
@@ -71,9 +85,11 @@ export function parseTask(args: readonly string[]): Task {
     topics,
     everyMs: positive("every", values.every),
     settleMs: positive("settle", values.settle) * 1_000,
-    json: values.json,
+    size: "full",
+    patch: undefined,
+    keep: true,
   };
-  return { kind: "run", resultFile: values.result, options };
+  return { kind: "run", options, resultFile: values.result, json: values.json };
 }
 
 function words(text: string): string[] {

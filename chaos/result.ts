@@ -1,3 +1,4 @@
+import type { MemoryPeaks } from "./fleet/memory-watch.ts";
 import type { Deaths } from "./fleet/process-slot.ts";
 import { type Invariant, invariants, type Violation } from "./judge/violation.ts";
 
@@ -11,7 +12,7 @@ export interface ChaosResult {
   readonly skipped: Readonly<Record<string, string>>;
   readonly lost: number;
   readonly doubled: number;
-  readonly invariants: { readonly passed: number; readonly failed: readonly Invariant[] };
+  readonly invariants: { readonly passed: number; readonly failed: number };
   readonly seed: number;
   readonly minutes: number;
   readonly topics: "postgres" | "nats";
@@ -24,8 +25,14 @@ export interface ChaosResult {
   readonly deaths: Deaths;
   /** What those said that ended by themselves in the middle of their work; others take their place. */
   readonly lastWords: readonly string[];
+  /** The most memory of one process, by role. */
+  readonly memoryMegabytes: MemoryPeaks;
+  /** What was found wrong; of each broken invariant at least one. */
   readonly violations: readonly Violation[];
 }
+
+/** No process may need more, whatever load it gets. */
+export const memoryMegabytesMax = 320;
 
 /** Of many violations of one invariant, the first are enough to look into. */
 const shownPerInvariant = 10;
@@ -43,16 +50,27 @@ export function resultOf(verdict: Verdict): ChaosResult {
     ...verdict,
     lost: count("lost"),
     doubled: count("doubled"),
-    invariants: { passed: all.length - failed.length, failed },
+    invariants: { passed: all.length - failed.length, failed: failed.length },
     violations: all.flatMap((invariant) =>
       violations.filter((one) => one.invariant === invariant).slice(0, shownPerInvariant),
     ),
   };
 }
 
+/** The names of those that do not hold. */
+export function brokenInvariants({ violations }: ChaosResult): Invariant[] {
+  return [...new Set(violations.map(({ invariant }) => invariant))];
+}
+
+/** How many things are wrong. */
+export function failuresOf({ violations, unsettled, memoryMegabytes }: ChaosResult): number {
+  const tooLarge = Object.values(memoryMegabytes).filter((peak) => peak > memoryMegabytesMax);
+  return violations.length + unsettled.length + tooLarge.length;
+}
+
 /** Whether nothing is wrong. */
-export function isGreen({ violations, unsettled }: ChaosResult): boolean {
-  return violations.length === 0 && unsettled.length === 0;
+export function isGreen(result: ChaosResult): boolean {
+  return failuresOf(result) === 0;
 }
 
 /** The result for people. */
@@ -81,8 +99,9 @@ export function summaryOf(result: ChaosResult): string {
     `  processes: ${list(deaths as unknown as Record<string, number>)}`,
     ...result.lastWords.map((words) => `    ${words}`),
     `  judged: ${list(judged)}`,
+    `  memory of a process at most (MB, of ${memoryMegabytesMax}): ${list(result.memoryMegabytes)}`,
     ...result.unsettled.map((what) => `  not settled: ${what}`),
     ...result.violations.map(({ invariant, kind, what }) => `  ${invariant} ${kind}: ${what}`),
-    `lost ${lost}, doubled ${doubled}, invariants ${found.passed}/${found.passed + found.failed.length}${found.failed.length > 0 ? `, failed: ${found.failed.join(", ")}` : ""}`,
+    `lost ${lost}, doubled ${doubled}, invariants ${found.passed}/${found.passed + found.failed}`,
   ].join("\n");
 }

@@ -1,8 +1,10 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { deferred } from "../src/runtime/index.ts";
 import type { Fault } from "./faults/fault.ts";
 import { faultsFor } from "./faults/table.ts";
+import { MemoryWatch } from "./fleet/memory-watch.ts";
 import { names } from "./fleet/plan.ts";
 import { Stage } from "./fleet/stage.ts";
 import type { Facts } from "./judge/facts.ts";
@@ -15,10 +17,10 @@ import { Watch } from "./judge/watch.ts";
 import type { ChaosOptions } from "./options.ts";
 import { type ChaosResult, isGreen, resultOf } from "./result.ts";
 import { scheduleOf } from "./schedule.ts";
-import { strikeAll } from "./strikes.ts";
+import { type StrikeCounts, strikeAll } from "./strikes.ts";
 
 const minuteMs = 60_000;
-const lookMs = 1_000;
+const lookMs = 500;
 const redriveMs = 20_000;
 
 /**
@@ -30,20 +32,22 @@ export async function runChaos(
   tell: (line: string) => void,
   signal?: AbortSignal,
 ): Promise<{ readonly result: ChaosResult; readonly folder: string }> {
+  signal?.throwIfAborted();
   const stage = await Stage.build({ ...options, faultMs: options.minutes * minuteMs });
-  let keep = true;
-  const interrupted = new Promise<never>((_, reject) => {
-    signal?.addEventListener("abort", () => {
-      keep = false;
-      reject(new Error("The run was interrupted."));
-    });
-  });
+  let { keep } = options;
+  const { promise: interrupted, reject } = deferred<never>();
+  const interrupt = () => {
+    keep = false;
+    reject(new Error("The run was interrupted."));
+  };
+  signal?.addEventListener("abort", interrupt);
   try {
     const result = await Promise.race([breakAndJudge(stage, options, tell), interrupted]);
     await writeFile(join(stage.folder, "result.json"), JSON.stringify(result, null, 2));
-    keep = !isGreen(result);
+    keep = options.keep && !isGreen(result);
     return { result, folder: stage.folder };
   } finally {
+    signal?.removeEventListener("abort", interrupt);
     await stage.close({ keep });
   }
 }
@@ -53,19 +57,14 @@ async function breakAndJudge(
   options: ChaosOptions,
   tell: (line: string) => void,
 ): Promise<ChaosResult> {
-  const { parts, topics, seed, minutes, everyMs, settleMs } = options;
-  const isWanted = ({ name }: Fault) => options.faults.length === 0 || options.faults.includes(name);
-  const faults = faultsFor(parts, topics).filter(isWanted);
-  const schedule = scheduleOf({ seed, lengthMs: minutes * minuteMs, everyMs, faults });
-  await writeFile(join(stage.folder, "schedule.json"), JSON.stringify({ options, schedule }, null, 2));
+  const { parts, topics, seed, minutes } = options;
   const about = caseOf(stage, options);
   await withReader(stage.postgres.url, installObservers);
   await stage.start();
-  tell(`${stage.members.size} processes are ready, ${schedule.length} faults follow`);
   const watch = new Watch(() => stage.postgres.url, about);
-  watch.start();
-  const counts = await strikeAll(stage, faults, schedule, tell);
-  const { facts, unsettled: open } = await comeToRest(stage, about, settleMs, tell);
+  const memory = new MemoryWatch([...stage.members.values()].map(({ process }) => process));
+  const counts = await strike(stage, options, tell);
+  const { facts, unsettled: open } = await comeToRest(stage, about, options.settleMs, tell);
   const seen = await watch.stop();
   return resultOf({
     ...counts,
@@ -75,8 +74,24 @@ async function breakAndJudge(
     judged: { samples: seen.samples, ...amountsOf(facts) },
     deaths: stage.deaths(),
     lastWords: stage.lastWords(),
+    memoryMegabytes: await memory.stop(),
     violations: [...seen.violations, ...judge(facts)],
   });
+}
+
+/** Makes the schedule, writes it down, and carries it out. */
+async function strike(
+  stage: Stage,
+  options: ChaosOptions,
+  tell: (line: string) => void,
+): Promise<StrikeCounts> {
+  const { seed, minutes, everyMs } = options;
+  const isWanted = ({ name }: Fault) => options.faults.length === 0 || options.faults.includes(name);
+  const faults = faultsFor(options).filter(isWanted);
+  const schedule = scheduleOf({ seed, lengthMs: minutes * minuteMs, everyMs, faults });
+  await writeFile(join(stage.folder, "schedule.json"), JSON.stringify({ options, schedule }, null, 2));
+  tell(`${stage.members.size} processes are ready, ${schedule.length} faults follow`);
+  return strikeAll(stage, faults, schedule, tell);
 }
 
 function caseOf({ folder, runs }: Stage, { parts }: ChaosOptions): Case {
@@ -97,15 +112,16 @@ function caseOf({ folder, runs }: Stage, { parts }: ChaosOptions): Case {
 
 /** No more input, everything well again; then what failed meanwhile is tried again, as an operator would. */
 async function comeToRest(stage: Stage, about: Case, settleMs: number, tell: (line: string) => void) {
+  const deadline = performance.now() + settleMs;
   await stage.calm();
-  const first = await untilSettled(stage, about, settleMs);
+  const first = await untilSettled(stage, about, deadline);
   tell(`at rest after the faults${first.unsettled.length > 0 ? `, but: ${first.unsettled.join("; ")}` : ""}`);
   const producers = [...stage.members.values()].filter(
     ({ process }) => process.slot.role === "tick-producer",
   );
   if (producers.length === 0) return first;
   const redriven = await Promise.all(producers.map(({ process }) => process.ask("redrive", 0, redriveMs)));
-  const last = await untilSettled(stage, about, settleMs);
+  const last = await untilSettled(stage, about, deadline);
   return redriven.includes(false)
     ? { ...last, unsettled: [...last.unsettled, "failed files were not tried again"] }
     : last;
@@ -115,9 +131,8 @@ async function comeToRest(stage: Stage, about: Case, settleMs: number, tell: (li
 async function untilSettled(
   stage: Stage,
   about: Case,
-  settleMs: number,
+  deadline: number,
 ): Promise<{ facts: Facts; unsettled: string[] }> {
-  const deadline = performance.now() + settleMs;
   for (;;) {
     await sleep(lookMs);
     const facts = await withReader(stage.postgres.url, (client) => loadFacts(client, about)).catch(

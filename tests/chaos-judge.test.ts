@@ -250,6 +250,7 @@ describe("the judge", () => {
       "1 files of run are not known",
       "run has come to tick 9 of 12",
     ]);
+    expect(unsettled(withRun({ undone: 2 }))).toEqual(["2 messages of run are not done"]);
   });
 
   it("passes over a torn last line: what it would have said was not promised", () => {

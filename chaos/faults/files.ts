@@ -22,8 +22,10 @@ export function fileFaults(slots: readonly Slot[]): Fault[] {
   return [
     ...["file-flipped", "file-truncated", "file-torn"].map((name) => repaired(asked(name, 2))),
     asked("file-missing", 1),
+    asked("file-duplicated", 2),
     restored(asked("file-late", 3, nextFileMs + lateMs)),
     asked("announcement-lost", 2),
+    asked("announcement-reordered", 2),
     asked("announcement-duplicated", 4, 1_000),
     asked("announcement-hostile", 1, 1_000),
     diskFull,
@@ -63,10 +65,11 @@ const diskFull: Fault = {
   lastsMs: fullMs + 1_000,
   weight: 2,
   inject: async (stage) => {
-    if (stage.storage.unfillable !== undefined) return { skipped: stage.storage.unfillable };
-    await stage.storage.fill();
-    await sleep(fullMs);
-    await stage.storage.empty();
-    return "done";
+    const { disk } = stage.storage;
+    if (disk.unfillable !== undefined) return { skipped: disk.unfillable };
+    const isFull = await disk.fill();
+    await sleep(isFull ? fullMs : 0);
+    disk.empty();
+    return isFull ? "done" : "missed";
   },
 };

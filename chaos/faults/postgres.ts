@@ -1,14 +1,22 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import pg from "pg";
+import type pg from "pg";
 import type { Slot } from "../fleet/plan.ts";
-import type { Stage } from "../fleet/stage.ts";
-import { between, type Fault, type FaultOutcome, slotsWith } from "./fault.ts";
+import { pick } from "../random.ts";
+import { quietClient, withClient } from "./client.ts";
+import { between, type Fault, slotsWith } from "./fault.ts";
 
 const target = ["postgres"];
 /** A crash and the recovery after it. */
 const crashMs = 5_000;
 const connectionsMax = 300;
 const exhaustedMs = 1_500;
+/** Longer than every lease; then the server may have to recover. */
+const fullMs = 2_500;
+/** Large statements: one needs room for a table, the other for the server's log, without which it can't run at all. */
+const largeStatements = [
+  "SELECT md5(n::text) INTO chaos.filler FROM generate_series(1, 500000) n",
+  "SELECT pg_logical_emit_message(false, 'chaos', repeat('x', 16000000)) FROM generate_series(1, 20)",
+];
 const lockMs = { lowMs: 1_000, highMs: 2_500 };
 
 /** What can happen to the database. */
@@ -26,6 +34,7 @@ export function postgresFaults(slots: readonly Slot[]): Fault[] {
     crash("postgres-killed", "SIGKILL"),
     backendTerminated,
     connectionsExhausted,
+    databaseDiskFull,
     ...lockable,
   ];
 }
@@ -70,6 +79,28 @@ const connectionsExhausted: Fault = {
   },
 };
 
+/** Nothing can grow on the database's disk: statements fail, or the server does, until there is room again. */
+const databaseDiskFull: Fault = {
+  name: "database-disk-full",
+  targets: target,
+  lastsMs: fullMs + crashMs,
+  weight: 2,
+  inject: async (stage, { random }) => {
+    const { disk } = stage.postgres;
+    if (disk.unfillable !== undefined) return { skipped: disk.unfillable };
+    if (!(await disk.fill())) return "missed";
+    // Uses up what the server has in reserve.
+    const outcome = await withClient(stage, async (client) => {
+      await client.query("BEGIN");
+      await client.query(pick(largeStatements, random));
+      return "done"; // nothing of it stays: it was not committed
+    });
+    await sleep(fullMs);
+    disk.empty();
+    return outcome === "missed" ? "done" : "missed";
+  },
+};
+
 /** The leader can't renew its lease, and neither can anybody take it: some statement is in the way. */
 const leaseLocked: Fault = {
   name: "lease-locked",
@@ -85,24 +116,3 @@ const leaseLocked: Fault = {
       return "done";
     }),
 };
-
-async function withClient(
-  stage: Stage,
-  use: (client: pg.Client) => Promise<FaultOutcome>,
-): Promise<FaultOutcome> {
-  const client = quietClient(stage);
-  try {
-    await client.connect();
-    return await use(client);
-  } catch {
-    return "missed"; // the database is down already
-  } finally {
-    await client.end().catch(() => undefined);
-  }
-}
-
-function quietClient(stage: Stage): pg.Client {
-  const client = new pg.Client({ connectionString: stage.postgres.url, application_name: "chaos fault" });
-  client.on("error", () => undefined);
-  return client;
-}

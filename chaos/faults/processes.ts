@@ -24,10 +24,13 @@ const crashPoints: Readonly<Partial<Record<Role, readonly string[]>>> = {
   indexer: ["indexer.after-write", "indexer.after-ack", "indexer.after-commit", "topics.before-ack"],
 };
 const passesMax = 6;
-const crashWeight = 10;
-const crashWithinMs = 10_000;
+const crashWeight = 20;
+const crashWithinMs = 4_000;
+const poolWithinMs = 5_000;
 /** Longer than every lease, claim and heartbeat of the fleet. */
 const pause = { lowMs: 2_200, highMs: 3_500 };
+/** A leader sends a statement of its term within this time. */
+const leaderWithinMs = 600;
 /** About how long a process takes to be ready again. */
 const restartMs = 2_500;
 const skewMsMax = 3_600_000;
@@ -49,6 +52,8 @@ export function processFaults(slots: readonly Slot[]): Fault[] {
         process.end("SIGKILL", { clockOffsetMs: Math.round(between(-skewMsMax, skewMsMax, random)) }),
     }),
     pauseFault(consumers),
+    leaderPaused(slots),
+    poolExhausted(all),
   ];
 }
 
@@ -93,7 +98,41 @@ function pauseFault(targets: readonly string[]): Fault {
   };
 }
 
-/** A process ends itself at one of its crash points; it is restarted for that, for only a new life can be armed. */
+/** The leader stands still with a statement of its term on the way; both go on when others have taken it for dead. */
+function leaderPaused(slots: readonly Slot[]): Fault {
+  return {
+    name: "leader-paused",
+    targets: slotsWith(slots, "coordinator"),
+    lastsMs: leaderWithinMs + pause.highMs + 500,
+    weight: 4,
+    inject: async (stage, { target, random }) => {
+      const { process, network } = stage.member(target);
+      const isHeld = network.holdFrom("scheduler_segment").then(() => true);
+      const isLeader = process.isReady && (await Promise.race([isHeld, sleep(leaderWithinMs, false)]));
+      if (isLeader) {
+        process.signal("SIGSTOP");
+        await sleep(between(pause.lowMs, pause.highMs, random));
+        process.signal("SIGCONT");
+      }
+      network.release();
+      return isLeader ? "done" : "missed";
+    },
+  };
+}
+
+/** All connections of a process's pool are busy until others have taken it for dead. */
+function poolExhausted(targets: readonly string[]): Fault {
+  return {
+    name: "pool-exhausted",
+    targets,
+    lastsMs: poolWithinMs,
+    weight: 3,
+    inject: async (stage, { target, random }) =>
+      (await stage.member(target).process.ask("pool-exhausted", random, poolWithinMs)) ? "done" : "missed",
+  };
+}
+
+/** A process ends itself at one of its crash points, at one of the next times that it passes. */
 function crashFaults(slots: readonly Slot[]): Fault[] {
   const points = Object.entries(crashPoints) as [Role, readonly string[]][];
   return points.flatMap(([role, names]) =>
@@ -106,7 +145,7 @@ function crashFaults(slots: readonly Slot[]): Fault[] {
         const { process } = stage.member(target);
         if (!process.isReady) return "missed";
         const before = process.deaths.atCrashPoint;
-        process.end("SIGTERM", { crashAt: `${point}:${1 + Math.floor(random * passesMax)}` });
+        void process.arm(`${point}:${1 + Math.floor(random * passesMax)}`, crashWithinMs);
         const hasCrashed = await holdsWithin(crashWithinMs, () => process.deaths.atCrashPoint > before);
         return hasCrashed ? "done" : "missed";
       },

@@ -14,6 +14,7 @@ import {
   Tallyman,
   type Topics,
 } from "../../src/index.ts";
+import { armCrashPoints } from "../../src/runtime/index.ts";
 import { randomFrom } from "../random.ts";
 import { type ChildSettings, settingsVariable } from "./child-settings.ts";
 import { JsonlLog } from "./jsonl-log.ts";
@@ -22,6 +23,8 @@ import { names, type RunPlan } from "./plan.ts";
 export const settings = JSON.parse(process.env[settingsVariable] ?? "{}") as ChildSettings;
 
 const poolMax = 6;
+/** Longer than every lease, claim and heartbeat of the fleet. */
+const exhausted = { lowSeconds: 1.8, spreadSeconds: 1.4 };
 
 /** This process's own numbers: those of its slot and life. */
 export const random = randomFrom(settings.seed * 1_000 + settings.life * 31 + hashOf(settings.slot));
@@ -43,10 +46,12 @@ export const clock: Clock = {
   sleep: (ms, signal) => sleepOnTimer(Math.min(ms, 2 ** 31 - 1), undefined, { signal }),
 };
 
+let tallyman: Tallyman | undefined;
+
 /** Opens Tallyman through this slot's own network; its connections bear the process's name. */
-export function openTallyman(): Promise<Tallyman> {
+export async function openTallyman(): Promise<Tallyman> {
   configureLogging({ level: "warn", format: "pretty" });
-  return Tallyman.connect({
+  tallyman = await Tallyman.connect({
     database: {
       url: settings.databaseUrl,
       poolMax,
@@ -55,6 +60,7 @@ export function openTallyman(): Promise<Tallyman> {
     },
     migrate: false,
   });
+  return tallyman;
 }
 
 /** The topics of this run: in the database, or on NATS. */
@@ -69,8 +75,17 @@ export function runPlanOf(argument: string | undefined): RunPlan {
   return plan;
 }
 
-/** Starts services, says so, and stops them on SIGTERM. One that ends in ERROR ends the process. */
-export async function serve(services: readonly Service[]): Promise<void> {
+/**
+ * Starts services, says so, and stops them on SIGTERM; one that ends in ERROR ends the process. Meanwhile does
+ * what the harness asks for.
+ *
+ * @param act what this child alone can be asked for
+ */
+export async function serve(
+  services: readonly Service[],
+  act: (request: Request) => Promise<void> = refuse,
+): Promise<void> {
+  answerRequests(act);
   for (const service of services)
     service.onStateChange((state) => {
       if (state !== "ERROR") return;
@@ -94,15 +109,32 @@ export interface Request {
   readonly random: number;
 }
 
-/** Does what the harness asks for on standard input, and says when it is done. */
-export function answerRequests(act: (request: Request) => Promise<void>): void {
+/** Does what is asked for on standard input, and says when it is done. */
+function answerRequests(act: (request: Request) => Promise<void>): void {
   createInterface(process.stdin).on("line", (line) => {
     const request = JSON.parse(line) as Request;
-    act(request).then(
+    const [what = "", argument = ""] = request.what.split(" ");
+    const done = shared[what]?.(argument, request.random) ?? act(request);
+    done.then(
       () => void process.stdout.write(`did ${request.number}\n`),
       (error: unknown) => void process.stderr.write(`request failed: ${String(error)}\n`),
     );
   });
+}
+
+/** What every child can be asked for. */
+const shared: Readonly<Record<string, (argument: string, random: number) => Promise<unknown>>> = {
+  arm: async (crashPoints) => armCrashPoints(crashPoints),
+  /** All connections of the pool are busy for a while. */
+  "pool-exhausted": (_, number) => {
+    const seconds = exhausted.lowSeconds + exhausted.spreadSeconds * number;
+    const sleeping = () => tallyman?.database.query("SELECT pg_sleep($1)", [seconds]);
+    return Promise.all(Array.from({ length: poolMax }, sleeping));
+  },
+};
+
+async function refuse({ what }: Request): Promise<void> {
+  throw new RangeError(`What is ${what}?`);
 }
 
 function hashOf(text: string): number {

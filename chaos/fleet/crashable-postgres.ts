@@ -1,37 +1,41 @@
+import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { Database, EmbeddedServer, migrate } from "../../src/database/index.ts";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { EmbeddedServer } from "../../src/database/index.ts";
+import { SmallDisk } from "./small-disk.ts";
 
-/** Faults kill processes, not machines: what the operating system has is safe. */
-const settings = { fsync: "off", max_connections: "250" };
+/** Faults kill processes, not machines: what the operating system has is safe. A short log fits a small disk. */
+const settings = { fsync: "off", max_connections: "250", max_wal_size: "128MB" };
+const diskMegabytes = 4_096;
 const lookMs = 200;
 
-/** What the children write to, outside of Tallyman's own tables: no keys, so that whatever is done twice shows. */
-const effectTables = `
-  CREATE SCHEMA chaos;
-  CREATE TABLE chaos.effect (domain text, command_id uuid, doer text, at timestamptz DEFAULT clock_timestamp());
-  CREATE TABLE chaos.attempt (domain text, command_id uuid, doer text, at timestamptz DEFAULT clock_timestamp());
-  CREATE TABLE chaos.seen (run_id text, tick bigint, doer text, at timestamptz DEFAULT clock_timestamp());`;
-
 /** An embedded PostgreSQL that may be crashed; it is started again as soon as that is noticed. */
-export class CrashablePostgres implements AsyncDisposable {
+export class CrashablePostgres {
+  readonly disk: SmallDisk;
   readonly #server: EmbeddedServer;
   readonly #watch: Promise<void>;
   readonly #stopped = new AbortController();
 
-  private constructor(server: EmbeddedServer) {
+  private constructor(server: EmbeddedServer, disk: SmallDisk) {
     this.#server = server;
+    this.disk = disk;
     this.#watch = this.#keepUp();
   }
 
-  /** Makes the database, with all tables. */
-  static async start(folder: string): Promise<CrashablePostgres> {
-    const server = await EmbeddedServer.attach({ folder, settings });
-    await using database = await Database.connect({ url: server.url(), listenUrl: null }, server);
-    await migrate(database);
-    await database.query(effectTables);
-    return new CrashablePostgres(server);
+  /** Makes the database; the script makes its tables. */
+  static async start(folder: string, prepare: URL): Promise<CrashablePostgres> {
+    const disk = await SmallDisk.make(folder, diskMegabytes);
+    const postgres = new CrashablePostgres(await EmbeddedServer.attach({ folder, settings }), disk);
+    try {
+      await promisify(execFile)(process.execPath, [fileURLToPath(prepare), postgres.url]);
+      return postgres;
+    } catch (error) {
+      await postgres.close({ keep: false });
+      throw error;
+    }
   }
 
   /** Where it is now. */
@@ -44,14 +48,21 @@ export class CrashablePostgres implements AsyncDisposable {
     const pidFile = join(this.#server.folder, "data", "postmaster.pid");
     const [pid = ""] = (await readFile(pidFile, "utf8").catch(() => "")).split("\n");
     if (pid === "") return false;
-    process.kill(Number(pid), signal);
-    return true;
+    try {
+      return process.kill(Number(pid), signal);
+    } catch {
+      return false; // it is down, and its file is still there
+    }
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
+  /** Stops it; its data stay when they are to be kept. */
+  async close({ keep }: { keep: boolean }): Promise<void> {
     this.#stopped.abort();
     await this.#watch;
+    // Who is attached can stop it, however it fared before.
+    await this.#server.ensureAttached().catch(() => undefined);
     await this.#server.close();
+    await this.disk.close({ keep });
   }
 
   async #keepUp(): Promise<void> {

@@ -1,10 +1,10 @@
-import { copyFile, mkdir, open, readFile, rm, truncate } from "node:fs/promises";
+import { copyFile, mkdir, open, readFile, rename, rm, truncate } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { BatchFile, BatchStorage } from "../../src/index.ts";
 import { isQuiet, openLog, settings } from "./child-kit.ts";
 import type { FaultyTopic } from "./faulty-topic.ts";
-import { nextFileMs } from "./plan.ts";
+import { nextFileMs, overload } from "./plan.ts";
 
 /** How long a write takes while faults strike: what keeps the run from being over at once. */
 const slowWriteMs = 900;
@@ -32,6 +32,7 @@ export class FaultyStorage {
   readonly #topic: FaultyTopic;
   readonly #log = openLog();
   readonly #pending: Breakage[] = [];
+  #writeMs = slowWriteMs;
 
   constructor(storage: BatchStorage, topic: FaultyTopic) {
     this.#storage = storage;
@@ -39,7 +40,7 @@ export class FaultyStorage {
   }
 
   readonly writeBatch = (async (...args: Parameters<WriteBatch>) => {
-    if (!isQuiet()) await sleep(slowWriteMs);
+    if (!isQuiet()) await sleep(this.#writeMs);
     const file: BatchFile = await this.#storage.writeBatch(...args);
     const { key, tickStart, tickEnd, bytes, crc } = file;
     this.#log.write({ file: key, tickStart, tickEnd, bytes, crc });
@@ -47,6 +48,13 @@ export class FaultyStorage {
     if (breakage) await this.#break(key, breakage);
     return file;
   }) as WriteBatch;
+
+  /** Lets the producer make many times as many files, for a while. */
+  async hurry(): Promise<void> {
+    this.#writeMs = slowWriteMs / overload.factor;
+    await sleep(overload.lastsMs);
+    this.#writeMs = slowWriteMs;
+  }
 
   /** Breaks the next file that is written; resolves when it is done. */
   breakNext(how: string, random: number): Promise<void> {
@@ -65,9 +73,14 @@ export class FaultyStorage {
     const log = () => this.#log.write({ broken: key, how, at: Date.now() });
     log();
     if (damages.has(how) && random > unrepaired) await copyFile(path, await keptIn("originals", key));
-    await breakers[how]?.({ key, path, random, silence: () => this.#topic.silenced.add(key) });
+    const breaking = breakers[how]?.({ key, path, random, topic: this.#topic });
+    // A full disk may be in the way; the file is none the worse then.
+    const isBroken = await breaking?.then(
+      () => true,
+      () => false,
+    );
     log();
-    done();
+    if (isBroken) done();
   }
 }
 
@@ -75,7 +88,7 @@ interface Victim {
   readonly key: string;
   readonly path: string;
   readonly random: number;
-  silence(): void;
+  readonly topic: FaultyTopic;
 }
 
 /** Where a copy of a file is kept from which the harness can repair or restore it. */
@@ -109,13 +122,23 @@ const breakers: Readonly<Record<string, (victim: Victim) => Promise<void>>> = {
   /** It is announced, and not there. */
   "file-missing": async ({ path }) => rm(path),
   /** It is neither announced nor there, until the harness brings it back. */
-  "file-late": async ({ key, path, silence }) => {
-    silence();
+  "file-late": async ({ key, path, topic }) => {
+    topic.silenced.add(key);
     await copyFile(path, await keptIn("hidden", key));
     await rm(path);
   },
+  /** It is there twice, at both places where its run's files may lie, and both are announced. */
+  "file-duplicated": async ({ key, path, topic }) => {
+    const copy = key.replace(/\/raw\/.*\//, "/");
+    const target = join(settings.folder, "storage", copy);
+    await copyFile(path, `${target}.copying`);
+    await rename(`${target}.copying`, target);
+    topic.copies.set(key, copy);
+  },
   /** It is there, and nobody says so. */
-  "announcement-lost": async ({ silence }) => silence(),
+  "announcement-lost": async ({ key, topic }) => void topic.silenced.add(key),
+  /** It is announced after others that were written later. */
+  "announcement-reordered": async ({ key, topic }) => void topic.held.add(key),
 };
 
 async function overwrite(path: string, bytes: Buffer, position: number): Promise<void> {

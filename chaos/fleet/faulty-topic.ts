@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { create } from "@bufbuild/protobuf";
 import {
   type BatchInfo,
@@ -10,6 +11,7 @@ import {
 import { outsideTicks } from "./outside-ticks.ts";
 
 const rememberedMax = 12;
+const heldMs = 2_500;
 
 /** A topic whose announcements get lost, come twice, in another order, or from somebody who means harm. */
 export class FaultyTopic implements TopicWriter<BatchInfo> {
@@ -17,6 +19,10 @@ export class FaultyTopic implements TopicWriter<BatchInfo> {
   readonly #sent: BatchInfo[] = [];
   /** Keys of files that nobody shall hear of. */
   readonly silenced = new Set<string>();
+  /** Keys of files that are announced late. */
+  readonly held = new Set<string>();
+  /** Keys of copies that are announced too, by the key of the original. */
+  readonly copies = new Map<string, string>();
   readonly topic: string;
 
   constructor(topic: TopicWriter<BatchInfo>) {
@@ -29,10 +35,22 @@ export class FaultyTopic implements TopicWriter<BatchInfo> {
   }
 
   async send(message: BatchInfo, options?: TopicSendOptions): Promise<SendOutcome> {
-    if (this.silenced.delete(message.storageKey)) return "sent";
+    const { storageKey } = message;
+    if (this.silenced.delete(storageKey)) return "sent";
+    if (this.held.delete(storageKey)) return this.#sendLate(message, options);
+    const copy = this.copies.get(storageKey);
+    if (copy !== undefined) await this.#topic.send({ ...message, storageKey: copy });
     this.#sent.push(message);
     if (this.#sent.length > rememberedMax) this.#sent.shift();
     return this.#topic.send(message, options);
+  }
+
+  /** One that is not sent at all, because the process or the topic is gone by then, is lost. */
+  #sendLate(message: BatchInfo, options?: TopicSendOptions): "sent" {
+    sleep(heldMs)
+      .then(() => this.#topic.send(message, options))
+      .catch(() => undefined);
+    return "sent";
   }
 
   sendMany(messages: readonly Outgoing<BatchInfo>[]): Promise<SendOutcome[]> {

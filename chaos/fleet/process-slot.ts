@@ -9,8 +9,6 @@ import type { Slot } from "./plan.ts";
 
 /** What is different about one life of a slot's process. */
 export interface LifeOptions {
-  /** Ends itself with SIGKILL there: `point:3`, the third time it passes. */
-  readonly crashAt?: string | undefined;
   readonly clockOffsetMs?: number | undefined;
 }
 
@@ -54,6 +52,7 @@ export class ProcessSlot {
   #requests = 0;
   #isReady = false;
   #isWanted = false;
+  #isArmed = false;
   #isOver = false;
   #whenReady: (() => void)[] = [];
 
@@ -65,6 +64,11 @@ export class ProcessSlot {
 
   get isReady(): boolean {
     return this.#isReady;
+  }
+
+  /** Its process, while there is one. */
+  get processId(): number | undefined {
+    return this.#process?.pid;
   }
 
   start(): void {
@@ -99,38 +103,36 @@ export class ProcessSlot {
     return isDone;
   }
 
-  /** Ends it for good: by SIGTERM, and by SIGKILL when that takes too long. */
-  async stop(drainMs: number): Promise<void> {
+  /** Makes its process end itself with SIGKILL at a crash point: `point:3`, the third time it passes. */
+  async arm(crashAt: string, timeoutMs: number): Promise<boolean> {
+    this.#isArmed = true;
+    return this.ask(`arm ${crashAt}`, 0, timeoutMs);
+  }
+
+  /** Ends it for good. */
+  async stop(): Promise<void> {
     this.#isOver = true;
-    this.#process?.kill("SIGCONT");
-    this.#process?.kill("SIGTERM");
-    const stopping = new AbortController();
-    const kill = sleep(drainMs, undefined, { signal: stopping.signal }).then(
-      () => this.#process?.kill("SIGKILL"),
-      () => undefined,
-    );
+    this.#process?.kill("SIGKILL");
     await this.#running;
-    stopping.abort();
-    await kill;
   }
 
   async #run(): Promise<void> {
     while (!this.#isOver) {
       const child = this.#spawn(this.#next);
-      const armed = this.#next.crashAt !== undefined;
       this.#next = {};
-      const [code, signal] = (await once(child, "exit")) as [number | null, NodeJS.Signals | null];
+      this.#isArmed = false;
+      const [, signal] = (await once(child, "exit")) as [number | null, NodeJS.Signals | null];
       const wasReady = this.#isReady;
       this.#isReady = false;
       if (this.#isOver) return;
-      this.#count({ armed, wasReady, isKill: signal === "SIGKILL" || code === 0 });
+      this.#count({ wasReady, isKill: signal === "SIGKILL" });
       await sleep(wasReady ? restartMs : unreadyRestartMs);
     }
   }
 
-  #count({ armed, wasReady, isKill }: { armed: boolean; wasReady: boolean; isKill: boolean }): void {
+  #count({ wasReady, isKill }: { wasReady: boolean; isKill: boolean }): void {
     if (this.#isWanted) this.deaths.wanted++;
-    else if (armed && isKill) this.deaths.atCrashPoint++;
+    else if (this.#isArmed && isKill) this.deaths.atCrashPoint++;
     else if (!wasReady) this.deaths.unready++;
     else {
       this.deaths.unwanted++;
@@ -139,17 +141,13 @@ export class ProcessSlot {
     this.#isWanted = false;
   }
 
-  #spawn({ crashAt, clockOffsetMs = 0 }: LifeOptions): ChildProcess {
+  #spawn({ clockOffsetMs = 0 }: LifeOptions): ChildProcess {
     const { name, role, args } = this.slot;
     const settings: ChildSettings = { ...this.#settings, slot: name, life: ++this.#life, clockOffsetMs };
     const script = fileURLToPath(this.#place.scriptOf(role));
     const logFile = openSync(this.#place.logFile, "a");
     const child = spawn(process.execPath, [script, ...args], {
-      env: {
-        ...process.env,
-        [settingsVariable]: JSON.stringify(settings),
-        ...(crashAt !== undefined && { TALLYMAN_CRASH_AT: crashAt }),
-      },
+      env: { ...process.env, [settingsVariable]: JSON.stringify(settings) },
       stdio: ["pipe", "pipe", logFile],
     });
     closeSync(logFile);

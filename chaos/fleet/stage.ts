@@ -1,6 +1,7 @@
 import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { create } from "@bufbuild/protobuf";
 import { FileSystemStorage, TickDataSchema } from "../../src/index.ts";
 import { NatsServer } from "../../src/testing/index.ts";
@@ -8,7 +9,7 @@ import { TcpProxy } from "../../tests/helpers/tcp-proxy.ts";
 import { buildChildren } from "./build.ts";
 import { CrashablePostgres } from "./crashable-postgres.ts";
 import { outsideTicks } from "./outside-ticks.ts";
-import { names, type Part, type RunPlan, runPlans, slotsOf } from "./plan.ts";
+import { type FleetSize, names, type Part, type RunPlan, runPlans, slotsOf } from "./plan.ts";
 import { type Deaths, ProcessSlot } from "./process-slot.ts";
 import { StorageFolder } from "./storage-folder.ts";
 
@@ -19,6 +20,9 @@ export interface StageOptions {
   readonly topics: "postgres" | "nats";
   /** How long faults will strike. */
   readonly faultMs: number;
+  readonly size: FleetSize;
+  /** File with a bug that is planted in the product. */
+  readonly patch: string | undefined;
 }
 
 /** A process, and the network between it and the database. */
@@ -27,9 +31,9 @@ export interface Member {
   readonly network: TcpProxy;
 }
 
-const drainMs = 5_000;
+const startWithinMs = 60_000;
 /** About how long a fleet takes to start; faults begin after it. */
-const startMs = 8_000;
+const startMs: Readonly<Record<FleetSize, number>> = { full: 8_000, small: 4_000 };
 
 /** Everything that a chaos run consists of: folder, database, topics, storage and processes. */
 export class Stage {
@@ -49,31 +53,27 @@ export class Stage {
     this.members = stage.members;
   }
 
+  /** Makes everything but the processes' first lives; nothing is left of it when that fails. */
   static async build(options: StageOptions): Promise<Stage> {
     const folder = await mkdtemp(join(tmpdir(), "tallyman-chaos-"));
-    await chmod(folder, 0o755); // an embedded server started by root runs as another user
-    for (const name of ["accepted", "logs"]) await mkdir(join(folder, name));
-    const storage = await StorageFolder.make(folder);
-    const scriptOf = await buildChildren(join(folder, "build"));
-    const postgres = await CrashablePostgres.start(join(folder, "postgres"));
-    const nats = options.topics === "nats" ? await NatsServer.start() : undefined;
-    const runs = options.parts.includes("pipeline") ? runPlans(options.faultMs) : [];
-    for (const { runId } of runs) await plantOutside(folder, runId);
-    const shared = {
-      seed: options.seed,
-      folder,
-      natsUrl: nats?.url,
-      runs,
-      faultsEndAt: new Date(Date.now() + startMs + options.faultMs).toISOString(),
-    };
-    const members = new Map<string, Member>();
-    for (const slot of slotsOf(options.parts, runs)) {
-      const { proxy: network, url: databaseUrl } = await TcpProxy.start(() => postgres.url);
-      const logFile = join(folder, "logs", `${slot.name}.log`);
-      const process = new ProcessSlot(slot, { ...shared, databaseUrl }, { scriptOf, logFile });
-      members.set(slot.name, { process, network });
+    const undo: (() => Promise<void>)[] = [() => rm(folder, { recursive: true, force: true })];
+    try {
+      await chmod(folder, 0o755); // an embedded server started by root runs as another user
+      for (const name of ["accepted", "logs"]) await mkdir(join(folder, name));
+      const scriptOf = await buildChildren(join(folder, "build"), options.patch);
+      const nats = options.topics === "nats" ? await NatsServer.start() : undefined;
+      if (nats) undo.push(() => nats[Symbol.asyncDispose]());
+      const storage = await StorageFolder.make(folder);
+      undo.push(() => storage.disk.close({ keep: false }));
+      const postgres = await CrashablePostgres.start(join(folder, "postgres"), scriptOf("prepare"));
+      const runs = options.parts.includes("pipeline") ? runPlans(options.faultMs, options.size) : [];
+      for (const { runId } of runs) await plantOutside(folder, runId);
+      const place = { folder, postgres, storage, nats, runs };
+      return new Stage({ ...place, members: await membersOf(place, options, scriptOf) });
+    } catch (error) {
+      for (const step of undo.toReversed()) await step();
+      throw error;
     }
-    return new Stage({ folder, postgres, storage, nats, runs, members });
   }
 
   /** The member in a slot. */
@@ -87,7 +87,10 @@ export class Stage {
   async start(): Promise<void> {
     const all = [...this.members.values()];
     for (const { process } of all) process.start();
-    await Promise.all(all.map(({ process }) => process.untilReady()));
+    const ready = Promise.all(all.map(({ process }) => process.untilReady())).then(() => true);
+    if (await Promise.race([ready, sleep(startWithinMs, false)])) return;
+    const late = all.filter(({ process }) => !process.isReady).map(({ process }) => process.slot.name);
+    throw new Error(`Not ready after ${startWithinMs / 1_000} s: ${late.join(", ")}.`);
   }
 
   /** No new input from now on; every process, every connection and every file is well again. */
@@ -99,7 +102,7 @@ export class Stage {
       network.comeUp();
       network.release();
     }
-    await this.storage.empty();
+    for (const disk of [this.storage.disk, this.postgres.disk]) disk.empty();
     await this.storage.restoreHidden();
   }
 
@@ -118,13 +121,31 @@ export class Stage {
 
   /** Ends everything; the folder stays when it is to be kept. */
   async close({ keep }: { keep: boolean }): Promise<void> {
-    await Promise.all([...this.members.values()].map(({ process }) => process.stop(drainMs)));
+    await Promise.all([...this.members.values()].map(({ process }) => process.stop()));
     for (const { network } of this.members.values()) await network[Symbol.asyncDispose]();
-    await this.postgres[Symbol.asyncDispose]();
+    await this.postgres.close({ keep });
     await this.nats?.[Symbol.asyncDispose]();
-    await this.storage.close({ keep });
+    await this.storage.disk.close({ keep });
     if (!keep) await rm(this.folder, { recursive: true, force: true });
   }
+}
+
+/** A slot and a network for each process that is needed. */
+async function membersOf(
+  { folder, postgres, nats, runs }: Pick<Stage, "folder" | "postgres" | "nats" | "runs">,
+  { seed, parts, size, faultMs }: StageOptions,
+  scriptOf: (role: string) => URL,
+): Promise<Map<string, Member>> {
+  const faultsEndAt = new Date(Date.now() + startMs[size] + faultMs).toISOString();
+  const shared = { seed, folder, natsUrl: nats?.url, runs, faultsEndAt };
+  const members = new Map<string, Member>();
+  for (const slot of slotsOf(parts, runs, size)) {
+    const { proxy: network, url: databaseUrl } = await TcpProxy.start(() => postgres.url);
+    const logFile = join(folder, "logs", `${slot.name}.log`);
+    const process = new ProcessSlot(slot, { ...shared, databaseUrl }, { scriptOf, logFile });
+    members.set(slot.name, { process, network });
+  }
+  return members;
 }
 
 /** A whole batch file beside the storage, which nobody may ever read. */

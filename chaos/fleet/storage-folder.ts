@@ -1,56 +1,28 @@
-import { execFileSync } from "node:child_process";
-import { access, copyFile, cp, mkdir, open, readdir, rename, rm } from "node:fs/promises";
+import { access, copyFile, readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { SmallDisk } from "./small-disk.ts";
 
-const sizeMegabytes = 256;
-const ballastChunk = Buffer.alloc(1024 * 1024);
+const sizeMegabytes = 2_048;
 
-/**
- * The storage of a chaos run: on a small disk of its own where that is possible, so that it can be full. Knows
- * the files that were taken away or damaged, and can bring them back.
- */
+/** The storage of a chaos run. Knows the files that were taken away or damaged, and can bring them back. */
 export class StorageFolder {
-  readonly path: string;
-  /** Why it can't be filled up; undefined when it can. */
-  readonly unfillable: string | undefined;
+  readonly disk: SmallDisk;
   readonly #folder: string;
 
-  private constructor(folder: string, unfillable: string | undefined) {
+  private constructor(folder: string, disk: SmallDisk) {
     this.#folder = folder;
-    this.path = join(folder, "storage");
-    this.unfillable = unfillable;
+    this.disk = disk;
   }
 
   static async make(folder: string): Promise<StorageFolder> {
-    const path = join(folder, "storage");
-    await mkdir(path);
-    return new StorageFolder(folder, mountSmallDisk(path));
-  }
-
-  get #ballast(): string {
-    return join(this.path, "ballast");
-  }
-
-  /** Leaves no room on the disk. */
-  async fill(): Promise<void> {
-    await using file = await open(this.#ballast, "a");
-    try {
-      for (let chunk = 0; chunk <= sizeMegabytes; chunk++) await file.write(ballastChunk);
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== "ENOSPC") throw error;
-    }
-  }
-
-  /** Makes room again. */
-  async empty(): Promise<void> {
-    await rm(this.#ballast, { force: true });
+    return new StorageFolder(folder, await SmallDisk.make(join(folder, "storage"), sizeMegabytes));
   }
 
   /** Brings back the files that were taken away, but for those that were written again. */
   async restoreHidden(): Promise<void> {
     for (const key of await filesBelow(join(this.#folder, "hidden"))) {
       const hidden = join(this.#folder, "hidden", key);
-      if (await exists(join(this.path, key))) await rm(hidden);
+      if (await exists(join(this.disk.path, key))) await rm(hidden);
       else await this.#putBack(hidden, key);
     }
   }
@@ -63,39 +35,15 @@ export class StorageFolder {
 
   /** As a whole or not at all; a full disk leaves it for the next time. */
   async #putBack(copy: string, key: string): Promise<void> {
-    const temporary = join(this.path, `${key}.put-back`);
+    const temporary = join(this.disk.path, `${key}.put-back`);
     try {
       await copyFile(copy, temporary);
-      await rename(temporary, join(this.path, key));
+      await rename(temporary, join(this.disk.path, key));
       await rm(copy);
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== "ENOSPC") throw error;
       await rm(temporary, { force: true });
     }
-  }
-
-  /** Gives the small disk back; what is on it stays in the folder when it is to be kept. */
-  async close({ keep }: { keep: boolean }): Promise<void> {
-    if (this.unfillable !== undefined) return;
-    const kept = `${this.path}.kept`;
-    if (keep) await cp(this.path, kept, { recursive: true });
-    execFileSync("umount", [this.path]);
-    if (keep)
-      await rename(kept, this.path).catch(() =>
-        rm(this.path, { recursive: true }).then(() => rename(kept, this.path)),
-      );
-  }
-}
-
-/** Why it could not be done; undefined when it was. */
-function mountSmallDisk(path: string): string | undefined {
-  if (process.platform !== "linux") return "small disks (tmpfs) are made on Linux only";
-  if (process.getuid?.() !== 0) return "only root may mount a small disk";
-  try {
-    execFileSync("mount", ["-t", "tmpfs", "-o", `size=${sizeMegabytes}m`, "tmpfs", path], { stdio: "pipe" });
-    return undefined;
-  } catch (error) {
-    return `mounting a small disk failed: ${String(error).split("\n")[0]}`;
   }
 }
 

@@ -14,7 +14,7 @@ import {
   SimulationEngine,
   TickQueue,
 } from "../../src/index.ts";
-import { answerRequests, clock, openTallyman, openTopics, runPlanOf, serve, settings } from "./child-kit.ts";
+import { clock, openTallyman, openTopics, type Request, runPlanOf, serve, settings } from "./child-kit.ts";
 import { FaultyStorage } from "./faulty-storage.ts";
 import { FaultyTopic } from "./faulty-topic.ts";
 import { names } from "./plan.ts";
@@ -26,12 +26,13 @@ const storage = new FileSystemStorage({ rootDirectory: join(settings.folder, "st
 const topic = new FaultyTopic(await topics.writer(BatchInfoSchema, { topic: names.batchTopic }));
 const faultyStorage = new FaultyStorage(storage, topic);
 
-answerRequests(async ({ what, random }) => {
+async function act({ what, random }: Request): Promise<void> {
   if (what === "redrive") return redriveAll();
+  if (what === "overload") return faultyStorage.hurry();
   if (what === "announcement-duplicated") return topic.repeat(random);
   if (what === "announcement-hostile") return topic.sendHostile(runId);
   await faultyStorage.breakNext(what, random);
-});
+}
 
 async function redriveAll(): Promise<void> {
   const groups = [
@@ -53,16 +54,19 @@ const persistence = [1, 2].map(
     ),
 );
 const metadataTopic = await topics.writer(MetadataInfoSchema, { topic: names.metadataTopic });
-await serve([
-  new MetadataPersistenceService(
-    "metadata",
-    { queue: metadataQueue, storage, topic: metadataTopic },
-    retries,
-  ),
-  ...persistence,
-  new SimulationEngine(
-    "engine",
-    { queue, metadataQueue, storage, clock },
-    { runId, samplingInterval, maxTicks: lastTick + 1, worldWidth: 8, worldHeight: 8, seed: settings.seed },
-  ),
-]);
+await serve(
+  [
+    new MetadataPersistenceService(
+      "metadata",
+      { queue: metadataQueue, storage, topic: metadataTopic },
+      retries,
+    ),
+    ...persistence,
+    new SimulationEngine(
+      "engine",
+      { queue, metadataQueue, storage, clock },
+      { runId, samplingInterval, maxTicks: lastTick + 1, worldWidth: 8, worldHeight: 8, seed: settings.seed },
+    ),
+  ],
+  act,
+);

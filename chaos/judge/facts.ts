@@ -119,6 +119,8 @@ export interface RunFacts {
   readonly gaps: readonly GapRow[];
   /** Files that the manifest knows. */
   readonly known: readonly string[];
+  /** Messages in the database's topics that some group has neither acknowledged nor given up. */
+  readonly undone: number;
   /** Rows of the keyless table, by tick. */
   readonly seen: ReadonlyMap<number, number>;
   /** Ticks in the keyed table. */

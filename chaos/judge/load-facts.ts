@@ -126,7 +126,7 @@ async function loadRun(client: pg.Client, folder: string, run: Case["runs"][numb
     [run.runId],
   );
   const files = storedFiles(join(folder, "storage"), run.runId);
-  const nothing = { ledger: [], gaps: [], known: [], seen: new Map(), keyed: new Set<number>() };
+  const nothing = { ledger: [], gaps: [], known: [], undone: 0, seen: new Map(), keyed: new Set<number>() };
   const shared = { ...run, indexerClasses: [run.keylessClass, run.keyedClass], files };
   if (!registered) return { ...shared, ...nothing };
   return { ...shared, ...(await loadTables(client, registered.schema, run.runId)) };
@@ -134,20 +134,14 @@ async function loadRun(client: pg.Client, folder: string, run: Case["runs"][numb
 
 async function loadTables(client: pg.Client, schema: string, runId: string) {
   const table = (name: string) => `"${schema}".${name}`;
-  const seen = await countsOf(
-    client,
-    "SELECT tick::text AS key, count(*) FROM chaos.seen WHERE run_id = $1 GROUP BY tick",
-    [runId],
-  );
-  const keyed = await rowsOf<{ tick: number }>(
-    client,
-    `SELECT DISTINCT tick_number AS tick FROM ${table("environment_data")}`,
-  );
   const known = await rowsOf<{ name: string }>(
     client,
     `SELECT batch_filename AS name FROM ${table("batch_files")}`,
   );
   return {
+    ...(await loadTicks(client, table("environment_data"), runId)),
+    known: known.map(({ name }) => name),
+    undone: await loadUndone(client, runId),
     ledger: await rowsOf<LedgerRow>(
       client,
       `SELECT indexer_class AS "indexerClass", batch_filename AS filename, tick_start AS "tickStart", tick_end AS "tickEnd",
@@ -159,10 +153,37 @@ async function loadTables(client: pg.Client, schema: string, runId: string) {
       `SELECT indexer_class AS "indexerClass", gap_start_tick AS start, gap_end_tick AS "end", status
        FROM ${table("coordinator_gaps")}`,
     ),
-    known: known.map(({ name }) => name),
+  };
+}
+
+/** What the two classes wrote. */
+async function loadTicks(
+  client: pg.Client,
+  keyedTable: string,
+  runId: string,
+): Promise<Pick<RunFacts, "seen" | "keyed">> {
+  const seen = await countsOf(
+    client,
+    "SELECT tick::text AS key, count(*) FROM chaos.seen WHERE run_id = $1 GROUP BY tick",
+    [runId],
+  );
+  const keyed = await rowsOf<{ tick: number }>(
+    client,
+    `SELECT DISTINCT tick_number AS tick FROM ${keyedTable}`,
+  );
+  return {
     seen: new Map([...seen].map(([tick, count]) => [Number(tick), count])),
     keyed: new Set(keyed.map(({ tick }) => tick)),
   };
+}
+
+async function loadUndone(client: pg.Client, runId: string): Promise<number> {
+  const [deliveries] = await rowsOf<{ undone: number }>(
+    client,
+    "SELECT count(*) AS undone FROM tallyman.topic_delivery WHERE run_id = $1",
+    [runId],
+  );
+  return deliveries?.undone ?? 0;
 }
 
 /** Every batch file that can be seen under its own name, of those that are asked for. */

@@ -16,7 +16,7 @@ export function unsettled({ commands, scheduler, runs }: Facts): string[] {
 }
 
 function unsettledRun(run: RunFacts): string[] {
-  const { runId, files, known, ledger, gaps, indexerClasses, lastTick } = run;
+  const { runId, files, known, undone, ledger, gaps, indexerClasses, lastTick } = run;
   const isKnown = new Set(known);
   const unknown = files.filter(({ filename }) => !isKnown.has(filename)).length;
   const open = ledger.filter(({ status }) => status === "claimed").length;
@@ -27,6 +27,7 @@ function unsettledRun(run: RunFacts): string[] {
     ...(unknown > 0 ? [`${unknown} files of ${runId} are not known`] : []),
     ...(open > 0 ? [`${open} files of ${runId} are claimed`] : []),
     ...(unclaimed > 0 ? [`${unclaimed} files of ${runId} are not claimed`] : []),
+    ...(undone > 0 ? [`${undone} messages of ${runId} are not done`] : []),
     ...(searched > 0 ? [`${searched} gaps of ${runId} are searched`] : []),
     ...(end < lastTick ? [`${runId} has come to tick ${end} of ${lastTick}`] : []),
   ];

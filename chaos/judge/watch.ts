@@ -22,15 +22,12 @@ export class Watch {
   readonly #violations = new Map<string, Violation>();
   #term = 0;
   #samples = 0;
-  #watching: Promise<void> | undefined;
+  readonly #watching: Promise<void>;
 
   constructor(url: () => string, about: Case) {
     this.#url = url;
     this.#case = about;
-  }
-
-  start(): void {
-    this.#watching ??= this.#run();
+    this.#watching = this.#run();
   }
 
   /** Ends the watch; what it saw. */

@@ -1,6 +1,6 @@
 /**
  * Named places where a test may end a child process with SIGKILL, as a power cut would: no handler
- * runs, nothing is flushed. Armed only by the environment of that child; otherwise a lookup in an
+ * runs, nothing is flushed. Armed only by that child's environment or its own call; otherwise a look at an
  * empty map.
  */
 const armed = parseArmed(process.env.TALLYMAN_CRASH_AT);
@@ -12,6 +12,11 @@ export function crashPoint(name: string): void {
   if (passes === undefined) return;
   if (passes > 1) armed.set(name, passes - 1);
   else process.kill(process.pid, "SIGKILL");
+}
+
+/** Arms points of this process, as its environment does when it starts: `name`, or `name:3` for the third pass. */
+export function armCrashPoints(text: string): void {
+  for (const [name, passes] of parseArmed(text)) armed.set(name, passes);
 }
 
 function parseArmed(text = ""): Map<string, number> {

@@ -30,7 +30,7 @@
 export { abortedError, isAbort, throwIfAborted } from "./abort.ts";
 export { type BackoffOptions, backoffMs, type RetryOptions, retry } from "./backoff.ts";
 export { type Clock, systemClock } from "./clock.ts";
-export { crashPoint } from "./crash-point.ts";
+export { armCrashPoints, crashPoint } from "./crash-point.ts";
 export { GroupCommitBuffer, type GroupCommitBufferOptions } from "./group-commit-buffer.ts";
 export {
   configureLogging,

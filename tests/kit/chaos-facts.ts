@@ -134,6 +134,7 @@ export const run: RunFacts = {
     status: "permanent",
   })),
   known: [filename],
+  undone: 0,
   seen: new Map(Array.from({ length: 10 }, (_, tick) => [tick, 1])),
   keyed: new Set(Array.from({ length: 10 }, (_, tick) => tick)),
   files: [{ key, filename, verdict: whole }],

@@ -1,15 +1,14 @@
 import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
 import type { BatchInfo } from "../../contracts/index.ts";
-import { isTallymanError, TallymanError } from "../../errors/index.ts";
-import { logger, systemClock } from "../../runtime/index.ts";
+import { TallymanError } from "../../errors/index.ts";
+import { systemClock } from "../../runtime/index.ts";
 import { batchNameOf } from "../../storage/index.ts";
 import type { TopicMessage, TopicReader } from "../../topics/index.ts";
 import type { Admission } from "./admission.ts";
+import { orDeadLetter } from "./announcement.ts";
 import type { FileReader } from "./file-reader.ts";
 import { candidateOf, type FileCandidate, type FileChunk, type IndexedFile } from "./indexed-file.ts";
 import type { Recovery } from "./recovery.ts";
-
-const log = logger("pipeline.intake");
 
 /** Announcements that one poll takes: few, so that the other instances get their share. */
 const messagesPerPoll = 4;
@@ -90,22 +89,11 @@ export class FileIntake<Desc extends DescMessage> {
     const messages = await topic.pollMany(messagesPerPoll, waitMs, signal);
     this.#isQuiet = messages.length === 0;
     const candidates: FileCandidate[] = [];
-    for (const message of messages) candidates.push(...(await this.#candidateOf(message)));
-    return admission.admit(candidates);
-  }
-
-  /** What announces no batch file can't be indexed by anybody, now or later. */
-  async #candidateOf(message: TopicMessage<BatchInfo>): Promise<FileCandidate[]> {
-    try {
-      return [announcedFile(message)];
-    } catch (error) {
-      if (!isTallymanError(error)) throw error;
-      log.warn(
-        `Moved to the dead letters: message ${message.position} of ${message.topic}: ${error.message}`,
-      );
-      await this.#resources.topic?.deadLetter(message, { error, sourceService: message.group });
-      return [];
+    for (const message of messages) {
+      const candidate = await orDeadLetter(topic, message, announcedFile);
+      if (candidate) candidates.push(candidate);
     }
+    return admission.admit(candidates);
   }
 
   #msUntilRecovery(): number {

@@ -33,8 +33,8 @@ async function open(
         ...(declaredEndTick && { declaredEndTick: BigInt(declaredEndTick) }),
       }),
     );
-  const announce = () =>
-    writer.send(create(MetadataInfoSchema, { simulationRunId: runId, storageKey: metadataKey(runId) }));
+  const announce = (storageKey = metadataKey(runId)) =>
+    writer.send(create(MetadataInfoSchema, { simulationRunId: runId, storageKey }));
   const resources = { storage, database, topic };
   const indexer = t.use(
     new MetadataIndexer("metadata-indexer", resources, {
@@ -60,6 +60,24 @@ describe("MetadataIndexer", () => {
     const [group] = await topics.listGroups("metadata-topic");
     expect(group?.messages).toBe(0);
     expect(indexer.runId).toBe(runId);
+  });
+
+  it("moves to the dead letters what announces no metadata of its run, and goes on", async () => {
+    await using t = await setup();
+    t.logs.expectLog({ logger: "pipeline.intake", level: "warn", message: "Moved to the dead letters: *" });
+    const { indexer, topics, write, announce, reader } = await open(t);
+    await write();
+    await announce();
+    await t.database.query("UPDATE tallyman.topic_message SET payload = '\\x0affffffff0f41'");
+    for (const key of ["", "../../etc/passwd", metadataKey("run-2")]) await announce(key);
+    await announce();
+    await indexer.start();
+    await until("the good one is indexed", () => reader.hasMetadata(runId));
+    expect(indexer.state).toBe("RUNNING");
+    const [group] = await topics.listGroups("metadata-topic");
+    expect(group?.messages).toBe(0);
+    const letters = (await topics.listTopics()).find(({ name }) => name === "metadata-topic-dead-letters");
+    expect(letters?.messages).toBe(4);
   });
 
   it("waits for a database that is away, and goes on when it is back", async () => {

@@ -10,6 +10,7 @@ import { type GivenOptions, logger, type OptionDefaults, resolveOptions } from "
 import { metadataKey } from "../../storage/index.ts";
 import type { TopicMessage, TopicReader } from "../../topics/index.ts";
 import { ignoreStale } from "../indexer/admission.ts";
+import { orDeadLetter } from "../indexer/announcement.ts";
 import { Indexer, type IndexerResources, type RunScoped } from "../indexer/indexer.ts";
 
 /** What a metadata indexer works with. */
@@ -38,16 +39,6 @@ const defaults: OptionDefaults<MetadataIndexerOptions> = {
   maxPollDurationMs: 300_000,
   topicPollTimeoutMs: 30_000,
 };
-
-/** Errors that are the message's, or those of the file that it names; no other instance would fare better. */
-const messageFaults: ReadonlySet<string> = new Set([
-  "TOPIC_PAYLOAD_INVALID",
-  "STORAGE_KEY_INVALID",
-  "STORAGE_FILE_NOT_FOUND",
-  "BATCH_INVALID",
-  "BATCH_CORRUPT",
-  "METADATA_INVALID",
-]);
 
 /**
  * Writes a run's metadata to the run's `metadata` table, where the other indexers wait for it. It stays
@@ -93,25 +84,11 @@ export class MetadataIndexer extends Indexer {
     else if (this.#indexed.value === 0) await this.#indexUnannounced(runId);
   }
 
-  /**
-   * What announces no metadata, or that of another run, is of no use to anybody, now or later: it joins the dead
-   * letters, and the next one is taken.
-   */
   async #indexAnnounced(runId: string, message: TopicMessage<MetadataInfo>): Promise<void> {
-    try {
-      const { storageKey } = message.payload;
-      refuseOtherRun(runId, storageKey);
-      await this.#writeAndAcknowledge(
-        runId,
-        await this.storage.readMessage(storageKey, SimulationMetadataSchema),
-        message,
-      );
-    } catch (error) {
-      if (!isTallymanError(error) || !messageFaults.has(error.code)) throw error;
-      const { position, topic } = message;
-      logger(this.name).warn(`Moved to the dead letters: message ${position} of ${topic}: ${error.message}`);
-      await ignoreStale(this.#topic.deadLetter(message, { error, sourceService: this.name }));
-    }
+    await orDeadLetter(this.#topic, message, async () => {
+      const metadata = await this.storage.readMessage(announcedKey(message), SimulationMetadataSchema);
+      await this.#writeAndAcknowledge(runId, metadata, message);
+    });
   }
 
   async #writeAndAcknowledge(
@@ -154,12 +131,14 @@ export class MetadataIndexer extends Indexer {
   }
 }
 
-/** @throws TallymanError METADATA_INVALID */
-function refuseOtherRun(runId: string, storageKey: string): void {
-  if (storageKey.startsWith(`${runId}/`)) return;
-  throw new TallymanError(
-    "METADATA_INVALID",
-    `${JSON.stringify(storageKey)} is no file of run ${runId}, so its metadata is not there.`,
-    { details: { storageKey } },
-  );
+/**
+ * What a message announces; a key that leads elsewhere, or to another run, is not believed.
+ *
+ * @throws TallymanError TOPIC_PAYLOAD_INVALID; STORAGE_KEY_INVALID
+ */
+function announcedKey({ payload, runId }: TopicMessage<MetadataInfo>): string {
+  const { storageKey } = payload;
+  if (runId !== undefined && storageKey === metadataKey(runId)) return storageKey;
+  const message = `'${storageKey}' is not the key of the metadata of run ${runId}.`;
+  throw new TallymanError("STORAGE_KEY_INVALID", message, { details: { key: storageKey } });
 }
