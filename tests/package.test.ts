@@ -68,7 +68,7 @@ describe("the package", () => {
     expect(installed.files).toContain("dist/dashboard/index.html");
     expect(installed.files).toContain("sql/001-foundation.sql");
     const expected =
-      /^(package\.json|README\.md|LICENSE|CHANGELOG\.md|docs\/(config\.schema\.json|errors\.md)|sql\/(run\/)?[\w-]+\.sql|dist\/(dashboard\/(index\.html|[\w./-]+\.(js|css|svg))|[\w./-]+(\.js|\.d\.ts)))$/;
+      /^(package\.json|README\.md|LICENSE|CHANGELOG\.md|docs\/(config\.schema\.json|errors\.md|reference\/[\w-]+\.md)|sql\/(run\/)?[\w-]+\.sql|dist\/(dashboard\/(index\.html|[\w./-]+\.(js|css|svg))|[\w./-]+(\.js|\.d\.ts)))$/;
     expect(installed.files.filter((path) => !expected.test(path) || path.includes(".test."))).toEqual([]);
   });
 
