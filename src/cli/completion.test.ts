@@ -1,6 +1,8 @@
 import { execFileSync } from "node:child_process";
-import { existsSync } from "node:fs";
-import { describe, expect, it } from "vitest";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
 import { completionScript, type Shell } from "./completion-script.ts";
 import { createProgram } from "./program.ts";
 
@@ -25,6 +27,10 @@ const questions: Readonly<Record<Exclude<Shell, "zsh">, (script: string, line: s
   fish: (script, line) => `${script}\ncomplete -C '${line}' | string replace -r '\\t.*' ''`,
 };
 
+/** Shells also offer files, so there must be none. */
+const cwd = mkdtempSync(join(tmpdir(), "tallyman-completion-"));
+afterAll(() => rmSync(cwd, { recursive: true }));
+
 function isInstalled(shell: string): boolean {
   return (process.env.PATH ?? "").split(":").some((folder) => existsSync(`${folder}/${shell}`));
 }
@@ -32,7 +38,7 @@ function isInstalled(shell: string): boolean {
 describe.each(["bash", "fish"] as const)("tallyman completion %s", (shell) => {
   const script = completionScript(createProgram(), shell);
   it.skipIf(!isInstalled(shell)).each(cases)(`offers for '%s' (needs ${shell})`, (line, offered) => {
-    const answer = execFileSync(shell, ["-c", questions[shell](script, line)], { encoding: "utf8" });
+    const answer = execFileSync(shell, ["-c", questions[shell](script, line)], { cwd, encoding: "utf8" });
     expect(answer.trim().split("\n").toSorted()).toEqual(offered);
   });
 });

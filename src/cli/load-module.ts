@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { TallymanError } from "../errors/index.ts";
@@ -13,6 +14,7 @@ export async function loadModule<T extends object>(
   key: keyof T & string,
   command: string,
 ): Promise<T> {
+  if (!existsSync(file)) throw new TallymanError("USAGE", `There is no file ${file}.`);
   const loaded = await import(pathToFileURL(resolve(file)).href).catch((cause: NodeJS.ErrnoException) => {
     const isTypeScript = cause.code === "ERR_UNKNOWN_FILE_EXTENSION";
     const hint = isTypeScript
