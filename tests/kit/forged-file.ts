@@ -15,6 +15,8 @@ export interface ForgedBlock {
 }
 
 const megabyte = 1024 * 1024;
+/** Field 9 of a TickData, which has none: whatever follows it is skipped. */
+const unknownField = Buffer.of((9 << 3) | 2);
 const compressors = {
   gzip: (raw: Buffer) => gzipSync(raw),
   brotli: (raw: Buffer) => brotliCompressSync(raw, { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } }),
@@ -48,7 +50,7 @@ export function forge(
 /** Blocks that are small in a file and large in memory; the codec's own bounds don't catch them. */
 export const bombs: Readonly<Record<string, (codec: "gzip" | "brotli") => ForgedBlock[]>> = {
   "gigabytes in many blocks": (codec) => {
-    const record = oneRecord(Buffer.alloc(60 * megabyte));
+    const record = delimited(Buffer.concat([unknownField, delimited(Buffer.alloc(60 * megabyte))]));
     const block = { records: 1, rawBytes: record.length, payload: compressors[codec](record) };
     return Array.from({ length: 40 }, () => block);
   },
@@ -62,12 +64,12 @@ export const bombs: Readonly<Record<string, (codec: "gzip" | "brotli") => Forged
 
 /** One TickData that has nothing but empty parts under one tag: two bytes each. */
 function tickOf(codec: "gzip" | "brotli", tag: number): ForgedBlock[] {
-  const record = oneRecord(Buffer.alloc(60 * megabyte, Buffer.from([tag, 0])));
+  const record = delimited(Buffer.alloc(60 * megabyte, Buffer.from([tag, 0])));
   return [{ records: 1, rawBytes: record.length, payload: compressors[codec](record) }];
 }
 
-/** A record with its length before it. */
-function oneRecord(bytes: Buffer): Buffer {
+/** Bytes with their length before them. */
+function delimited(bytes: Buffer): Buffer {
   const length: number[] = [];
   for (let rest = bytes.length; ; rest >>>= 7) {
     length.push(rest > 0x7f ? (rest & 0x7f) | 0x80 : rest);

@@ -21,7 +21,8 @@ export function missingFixtures(target: MigrationTarget, migrations: readonly Mi
     .map((migration) => fixtureOf(target, migration))
     .filter((file) => !existsSync(file))
     .map(
-      (file) => `add ${file.slice(fixtures.length + 1)}: data as this migration leaves it (see README.md)`,
+      (file) =>
+        `add tests/fixtures/upgrade/${file.slice(fixtures.length + 1)}: data as this migration leaves it (see README.md)`,
     );
 }
 
