@@ -142,10 +142,10 @@ it("a job is edited: only what was changed is sent, and what it sends stays", as
     nextFireAt: before.nextFireAt,
     misfirePolicy: "SKIP",
   });
-  await (await edit()).getByLabel("Cron").fill("no pattern");
+  await (await edit()).getByRole("textbox", { name: "Cron" }).fill("no pattern");
   await dialog.getByRole("button", { name: "Save" }).click();
   await dialog.getByText("can't be read").waitFor();
-  await dialog.getByLabel("Fires", { exact: true }).selectOption("every");
+  await dialog.locator("select[name=kind]").selectOption("every");
   await dialog.getByLabel("Seconds").fill("90");
   await confirm(page, "Save");
   await page.getByRole("row", { name: /report scheduled every 1 min 30 s/ }).waitFor();
