@@ -96,7 +96,10 @@ interface Rest<Item> {
   readonly nextCursor: string | null;
 }
 
-/** Pages of a list; the first is kept fresh, further ones are read on demand and then stay. */
+/**
+ * Pages of a list; the first is kept fresh, further ones are read on demand and then stay, until the list has become
+ * shorter than a page or somebody reloads it.
+ */
 export function usePages<Item>(
   key: string,
   load: (cursor: string | undefined, signal?: AbortSignal) => Promise<Page<Item>>,
@@ -104,8 +107,13 @@ export function usePages<Item>(
 ): Pages<Item> {
   const first = useData(key, (signal) => load(undefined, signal), topics);
   const [loaded, setLoaded] = useState<Rest<Item>>();
-  const rest = loaded?.key === key ? loaded : undefined;
-  const nextCursor = rest ? rest.nextCursor : (first.data?.nextCursor ?? null);
+  const firstCursor = first.data?.nextCursor ?? null;
+  const rest = loaded?.key === key && firstCursor !== null ? loaded : undefined;
+  const nextCursor = rest ? rest.nextCursor : firstCursor;
+  const reload = () => {
+    setLoaded(undefined);
+    first.reload();
+  };
   const more = async () => {
     const next = await load(nextCursor ?? undefined);
     setLoaded({ key, items: [...(rest?.items ?? []), ...next.items], nextCursor: next.nextCursor });
@@ -113,7 +121,7 @@ export function usePages<Item>(
   return {
     items: first.data && withoutRepeats([...first.data.items, ...(rest?.items ?? [])], idOf),
     error: first.error,
-    reload: first.reload,
+    reload,
     more: nextCursor === null ? undefined : more,
   };
 }

@@ -82,7 +82,7 @@ it("the first token logs its maker in; others are made, shown once and revoked",
   await page.getByRole("button", { name: "Revoke the token of grafana" }).click();
   await confirm(page, "Revoke", "unused");
   await page.getByRole("row", { name: /grafana .* read revoked/ }).waitFor();
-  expect(await tallyman.tokens.authenticate(second)).toBeUndefined();
+  await expect.poll(() => tallyman.tokens.authenticate(second), { timeout: 15_000 }).toBeUndefined();
   await page.getByRole("link", { name: "Audit" }).click();
   await page.getByRole("row", { name: /local token.create .* the test says so/ }).waitFor();
   await page.getByRole("row", { name: /mia token.revoke .* unused/ }).waitFor();

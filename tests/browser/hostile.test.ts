@@ -86,7 +86,7 @@ async function openHostileRun(t: TestContext) {
   await ready.registerFiles([{ filename: markup, storageKey: markup, tickStart: 0, tickEnd: 9 }]);
   await ready.tryClaim(markup, 0, 9);
   await ready.markFailed(markup, markup);
-  const reader = t.use(await pipeline.reader("group"));
+  const reader = t.use(await pipeline.reader("group", { runId }));
   await pipeline.announce({ ...(await pipeline.write(0, 10)), key: markup });
   const message = await reader.poll(10_000);
   if (!message) throw new Error("No message came.");

@@ -3,7 +3,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { ServiceBoard, ServiceManager, type Tallyman } from "../../src/app/index.ts";
-import { DummyIndexer } from "../../src/pipeline/index.ts";
+import { DeadLetterQueue, DummyIndexer } from "../../src/pipeline/index.ts";
 import { setup, type TestContext } from "../../src/testing/index.ts";
 import { openServer } from "../kit/api.ts";
 import { openPipeline, quick, started, until } from "../kit/pipeline.ts";
@@ -121,7 +121,9 @@ it("files that were given up are read page by page, and tried again", async () =
     await writeFile(join(pipeline.storage.place, key), "not a batch file at all, but long enough to be read");
     await pipeline.announce({ key, ...file });
   }
-  await started(t, new DummyIndexer("dummy", await pipeline.resources("dummy"), { ...quick, maxRetries: 1 }));
+  const deadLetters = await DeadLetterQueue.open(pipeline.topics, { topic: "batch-topic-dead-letters" });
+  const resources = { ...(await pipeline.resources("dummy")), deadLetters };
+  await started(t, new DummyIndexer("dummy", resources, { ...quick, maxRetries: 1 }));
   const page = await openPage(t, browser(), `${server.url}/pipeline`);
   await page.getByText("0 of 220 ticks indexed, 220 failed").waitFor();
   await untilLive(page);

@@ -111,7 +111,7 @@ it("names a run that is too old for the list, and one that there never was", asy
   const page = await openPage(t, browser(), `${server.url}/world?run=${runId}`, { expectedErrors: /404/ });
   await page.locator(`canvas.world[data-tick="${tickCount - 1}"]`).waitFor();
   await page.goto(`${server.url}/world?run=run-99`);
-  await page.getByText("There is no run").waitFor();
+  await page.getByText("The database knows no run").waitFor();
 });
 
 it("without a run it says what to expect", async () => {
