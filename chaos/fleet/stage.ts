@@ -31,7 +31,7 @@ export interface Member {
   readonly network: TcpProxy;
 }
 
-const startWithinMs = 60_000;
+const startWithinMs = 180_000;
 /** About how long a fleet takes to start; faults begin after it. */
 const startMs: Readonly<Record<FleetSize, number>> = { full: 8_000, small: 4_000 };
 
