@@ -1,6 +1,8 @@
 import { type Command, CommanderError } from "commander";
 import { createProgram } from "../../src/cli/program.ts";
 
+/** Ends of a command line that did what it was asked for. */
+const answers = ["commander.version", "commander.helpDisplayed"];
 /** What a line that only mentions a command may leave out. */
 const omissions = ["commander.missingArgument", "commander.missingMandatoryOptionValue"];
 
@@ -25,6 +27,7 @@ export async function problemOf(words: readonly string[], isMention = false): Pr
     return undefined;
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
+    if (answers.includes(error.code)) return undefined;
     return isMention && omissions.includes(error.code) ? undefined : `${words.join(" ")}: ${error.message}`;
   }
 }
