@@ -1,10 +1,10 @@
 import { type Command, CommanderError } from "commander";
 import { createProgram } from "../../src/cli/program.ts";
 
-/** Ends of a command line that did what it was asked for. */
-const answers = ["commander.version", "commander.helpDisplayed"];
 /** What a line that only mentions a command may leave out. */
 const omissions = ["commander.missingArgument", "commander.missingMandatoryOptionValue"];
+
+const silent = { writeErr: () => {}, writeOut: () => {} };
 
 /** The words of a shell's line behind `tallyman`; quotes are taken off, comments and what follows in a pipe left out. */
 export function wordsOf(line: string): string[] {
@@ -21,18 +21,19 @@ export function wordsOf(line: string): string[] {
  */
 export async function problemOf(words: readonly string[], isMention = false): Promise<string | undefined> {
   const program = createProgram();
+  program.configureOutput(silent);
   for (const command of program.commands) disarm(command);
   try {
     await program.parseAsync(words, { from: "user" });
     return undefined;
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
-    if (answers.includes(error.code)) return undefined;
+    if (error.exitCode === 0) return undefined; // help, or the version
     return isMention && omissions.includes(error.code) ? undefined : `${words.join(" ")}: ${error.message}`;
   }
 }
 
 function disarm(command: Command): void {
-  command.action(() => {}).configureOutput({ writeErr: () => {}, writeOut: () => {} });
+  command.action(() => {}).configureOutput(silent);
   for (const child of command.commands) disarm(child);
 }
