@@ -13,6 +13,7 @@ import { DeadLetterQueue, EnvironmentIndexer, MetadataIndexer } from "../src/pip
 import { batchKey } from "../src/storage/batch-file.ts";
 import { metadataKey } from "../src/storage/index.ts";
 import { hostileKeys, setup, startChild, type TestContext } from "../src/testing/index.ts";
+import type { PostgresTopics } from "../src/topics/index.ts";
 import { randomFrom } from "./helpers/chaos.ts";
 import { bombs, forge } from "./kit/forged-file.ts";
 import { hostileMessages, randomMessages } from "./kit/hostile-protobuf.ts";
@@ -57,6 +58,11 @@ async function publishBytes(t: TestContext, topic: string, messages: readonly Ui
     );
 }
 
+/** Waits until the indexer has settled every announcement: many, one after the other. */
+async function settled(topics: PostgresTopics): Promise<void> {
+  await expect.poll(() => lagOf(topics, "env"), { timeout: 55_000 }).toBe(0);
+}
+
 async function countCells(t: TestContext): Promise<number> {
   const { rows } = await t.database
     .forRun("sim_run_1")
@@ -76,7 +82,7 @@ describe("hostile announcements", () => {
     for (const key of keys) await topic.send(announcement({ ...file, key }));
     await pipeline.announce(file);
     const indexer = await start();
-    await until("all is settled", async () => (await lagOf(pipeline.topics, "env")) === 0);
+    await settled(pipeline.topics);
     expect(await countCells(t)).toBe(30);
     expect(await deadLetters.count()).toBe(Object.keys(hostileMessages).length + keys.length);
     expect(indexer.state).toBe("RUNNING");
@@ -91,7 +97,7 @@ describe("hostile announcements", () => {
     await publishBytes(t, "batch-topic", randomMessages(randomCount, randomFrom(seed)));
     await pipeline.send(10, 10);
     const indexer = await start();
-    await until("all is settled", async () => (await lagOf(pipeline.topics, "env")) === 0);
+    await settled(pipeline.topics);
     expect(await countCells(t)).toBe(20);
     expect(await deadLetters.count()).toBe(randomCount);
     expect(indexer.state).toBe("RUNNING");
@@ -157,7 +163,7 @@ describe("hostile batch files", () => {
     }
     await pipeline.send(10, 10);
     const indexer = await start();
-    await until("all is settled", async () => (await lagOf(pipeline.topics, "env")) === 0);
+    await settled(pipeline.topics);
     expect(await countCells(t)).toBe(20);
     expect(await deadLetters.count()).toBeGreaterThan(0);
     expect(indexer.state).toBe("RUNNING");
