@@ -25,7 +25,11 @@ const crashPoints: Readonly<Partial<Record<Role, readonly string[]>>> = {
 };
 const passesMax = 6;
 const crashWeight = 20;
-const crashWithinMs = 4_000;
+const crashMs = 4_000;
+/** A process that has much to do may come by its crash point later. */
+const crashWithinMs = 12_000;
+/** A process that is about to be ready is waited for. */
+const readyWithinMs = 3_000;
 const poolWithinMs = 5_000;
 /** Longer than every lease, claim and heartbeat of the fleet. */
 const pause = { lowMs: 2_200, highMs: 3_500 };
@@ -73,7 +77,7 @@ function endFault({ name, targets, weight, end }: End): Fault {
     weight,
     inject: async (stage, { target, random }) => {
       const { process } = stage.member(target);
-      if (!process.isReady) return "missed";
+      if (!(await holdsWithin(readyWithinMs, () => process.isReady))) return "missed";
       end(process, random);
       return "done";
     },
@@ -89,7 +93,7 @@ function pauseFault(targets: readonly string[]): Fault {
     weight: 8,
     inject: async (stage, { target, random }) => {
       const { process } = stage.member(target);
-      if (!process.isReady) return "missed";
+      if (!(await holdsWithin(readyWithinMs, () => process.isReady))) return "missed";
       process.signal("SIGSTOP");
       await sleep(between(pause.lowMs, pause.highMs, random));
       process.signal("SIGCONT");
@@ -139,11 +143,11 @@ function crashFaults(slots: readonly Slot[]): Fault[] {
     names.map((point) => ({
       name: `crash:${point}`,
       targets: slotsWith(slots, role),
-      lastsMs: crashWithinMs,
+      lastsMs: crashMs,
       weight: crashWeight / points.length / names.length,
       inject: async (stage, { target, random }): Promise<FaultOutcome> => {
         const { process } = stage.member(target);
-        if (!process.isReady) return "missed";
+        if (!(await holdsWithin(readyWithinMs, () => process.isReady))) return "missed";
         const before = process.deaths.atCrashPoint;
         void process.arm(`${point}:${1 + Math.floor(random * passesMax)}`, crashWithinMs);
         const hasCrashed = await holdsWithin(crashWithinMs, () => process.deaths.atCrashPoint > before);
