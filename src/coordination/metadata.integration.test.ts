@@ -65,6 +65,21 @@ describe("metadata", () => {
     expect(await new MetadataReader(t.database).hasMetadata("run-1")).toBe(false);
   });
 
+  it.each([
+    ["names another run", { simulationRunId: "run-2" }],
+    ["has an interval of 0", { samplingInterval: 0 }],
+    ["has a negative interval", { samplingInterval: -1 }],
+    ["ends before it begins", { declaredEndTick: -1n }],
+    ["ends beyond all numbers", { declaredEndTick: 2n ** 63n - 1n }],
+  ])("is refused when it %s, and nothing is written", async (_, lie) => {
+    await using t = await setup();
+    const writer = new MetadataWriter(t.database);
+    await expect(writer.insertMetadata("run-1", { ...metadata, ...lie })).rejects.toMatchObject({
+      code: "METADATA_INVALID",
+    });
+    expect(await new MetadataReader(t.database).hasMetadata("run-1")).toBe(false);
+  });
+
   it("reports a database error as one", async () => {
     await using t = await setup();
     await ensureRunSchema(t.database, "run-1");
