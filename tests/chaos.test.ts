@@ -1,12 +1,13 @@
 import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
-import { writeFile } from "node:fs/promises";
+import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
 import { faultsFor } from "../chaos/faults/table.ts";
 import { parts } from "../chaos/fleet/plan.ts";
 import { SmallDisk } from "../chaos/fleet/small-disk.ts";
 import type { Stage } from "../chaos/fleet/stage.ts";
+import { StorageFolder } from "../chaos/fleet/storage-folder.ts";
 import { mutants } from "../chaos/mutants/mutants.ts";
 import { areAllSeen, runMutants } from "../chaos/mutants/run-mutants.ts";
 import { parseTask } from "../chaos/options.ts";
@@ -77,6 +78,20 @@ describe("a small disk", () => {
       expect(await fault.inject(stage, strike)).toEqual({
         skipped: expect.stringMatching(/^only root may|on Linux only$/),
       });
+  });
+});
+
+describe("the storage of a chaos run", () => {
+  it("makes damaged files whole again, however many ask for it at the same moment", async () => {
+    await using t = await setup();
+    const folder = await t.temporaryFolder();
+    const storage = await StorageFolder.make(folder);
+    t.use({ [Symbol.asyncDispose]: () => storage.disk.close({ keep: false }) });
+    const names = Array.from({ length: 20 }, (_, n) => `file-${n}`);
+    await mkdir(join(folder, "originals"));
+    for (const name of names) await writeFile(join(folder, "originals", name), "whole");
+    await Promise.all([storage.repair(), storage.repair(), storage.restoreHidden()]);
+    for (const name of names) expect(readFileSync(join(storage.disk.path, name), "utf8")).toBe("whole");
   });
 });
 

@@ -8,6 +8,8 @@ const sizeMegabytes = 2_048;
 export class StorageFolder {
   readonly disk: SmallDisk;
   readonly #folder: string;
+  /** Two that put the same file back at the same moment would be in each other's way. */
+  #last: Promise<void> = Promise.resolve();
 
   private constructor(folder: string, disk: SmallDisk) {
     this.#folder = folder;
@@ -19,7 +21,22 @@ export class StorageFolder {
   }
 
   /** Brings back the files that were taken away, but for those that were written again. */
-  async restoreHidden(): Promise<void> {
+  restoreHidden(): Promise<void> {
+    return this.#alone(() => this.#restoreHidden());
+  }
+
+  /** Makes damaged files whole again. */
+  repair(): Promise<void> {
+    return this.#alone(() => this.#repair());
+  }
+
+  #alone(work: () => Promise<void>): Promise<void> {
+    const done = this.#last.then(work);
+    this.#last = done.catch(() => undefined);
+    return done;
+  }
+
+  async #restoreHidden(): Promise<void> {
     for (const key of await filesBelow(join(this.#folder, "hidden"))) {
       const hidden = join(this.#folder, "hidden", key);
       if (await exists(join(this.disk.path, key))) await rm(hidden);
@@ -27,8 +44,7 @@ export class StorageFolder {
     }
   }
 
-  /** Makes damaged files whole again. */
-  async repair(): Promise<void> {
+  async #repair(): Promise<void> {
     for (const key of await filesBelow(join(this.#folder, "originals")))
       await this.#putBack(join(this.#folder, "originals", key), key);
   }
