@@ -26,8 +26,9 @@ export interface Case {
   >[];
 }
 
-/** Looks at everything: logs, tables and files. */
+/** Looks at everything: logs, tables and files; at all tables as of one moment, for some may still be changing. */
 export async function loadFacts(client: pg.Client, about: Case): Promise<Facts> {
+  await client.query("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY");
   const runs: RunFacts[] = [];
   for (const run of about.runs) runs.push(await loadRun(client, about.folder, run));
   return {
