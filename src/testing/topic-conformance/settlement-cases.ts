@@ -49,20 +49,20 @@ export const settlementCases: Readonly<Record<string, (stage: Stage) => Promise<
   },
 
   "keeps a message that is extended": async (stage) => {
-    const holder = await stage.reader("a", { claimTimeoutMs: shortClaimMs * 2 });
+    const holder = await stage.reader("a", { claimTimeoutMs: shortClaimMs * 4 });
     const other = await stage.reader(
       "a",
-      { claimTimeoutMs: shortClaimMs * 2 },
+      { claimTimeoutMs: shortClaimMs * 4 },
       await stage.harness.connect(),
     );
     await stage.send(0, 1);
     const message = await takeOne(holder);
-    for (let i = 0; i < 4; i++) {
+    for (let i = 0; i < 6; i++) {
       assert.equal(await other.poll(shortClaimMs), undefined);
       await holder.extend(message);
     }
     await holder.ack(message);
-    assert.equal(await other.poll(shortClaimMs * 3), undefined);
+    assert.equal(await other.poll(shortClaimMs * 5), undefined);
   },
 
   "never reassigns with claimTimeoutMs 0": async (stage) => {
