@@ -135,11 +135,14 @@ async function untilSettled(
 ): Promise<{ facts: Facts; unsettled: string[] }> {
   for (;;) {
     await sleep(lookMs);
-    const facts = await withReader(stage.postgres.url, (client) => loadFacts(client, about)).catch(
-      () => undefined,
-    );
-    const open = facts ? unsettled(facts) : ["the database is away"];
-    if (facts && (open.length === 0 || performance.now() > deadline)) return { facts, unsettled: open };
+    const isLate = performance.now() > deadline;
+    try {
+      const facts = await withReader(stage.postgres.url, (client) => loadFacts(client, about));
+      const open = unsettled(facts);
+      if (open.length === 0 || isLate) return { facts, unsettled: open };
+    } catch (error) {
+      if (isLate) throw error; // the database may be away for a while, not for ever
+    }
   }
 }
 

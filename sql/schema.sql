@@ -663,8 +663,7 @@ BEGIN
     WHERE e.status IN ('PENDING', 'IN_PROGRESS') AND e.expires_at <= clock_timestamp() AND e.canceled_at IS NULL
     ORDER BY e.batch_id LIMIT p_batches_max FOR NO KEY UPDATE SKIP LOCKED));
   SELECT array_agg(b.batch_id) INTO canceling FROM tallyman.command_bus_batch b
-  WHERE b.status IN ('PENDING', 'IN_PROGRESS')
-    AND (b.canceled_by = 'expiry' OR b.canceled_at < clock_timestamp() - interval '10 seconds');
+  WHERE b.status IN ('PENDING', 'IN_PROGRESS') AND b.canceled_at IS NOT NULL;
   RETURN QUERY SELECT coalesce(result.reclaimed, 0), coalesce(result.completed_batches, '{}'), coalesce(canceling, '{}');
 END $function$;
 

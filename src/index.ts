@@ -65,6 +65,7 @@ export {
   BusinessRuleError,
   type BusStats,
   batchCommandsMax,
+  type CancelDecision,
   CommandBus,
   type CommandBusOptions,
   type CommandContext,

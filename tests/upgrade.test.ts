@@ -28,7 +28,6 @@ const promises: Readonly<Record<number, (tallyman: Tallyman, t: TestContext) => 
   5: jobsFire,
   6: servicesAreShown,
   8: tokensAreGood,
-  9: cancellationsAreCarriedOut,
 };
 
 describe("a database that was left at", () => {
@@ -100,6 +99,8 @@ async function commandsAreDone(_: Tallyman, t: TestContext): Promise<void> {
   expect(await bus.tsq.retry({ matching: { domain: "d" } }, { operator: "mia" })).toBe(1);
   await untilStatus(bus, idOf("2"), "COMPLETED");
   expect(await bus.getCommand("d", idOf("3"))).toMatchObject({ status: "COMPLETED", result: { n: 3 } });
+  const halfCanceled = await untilFinished(bus, idOf("b"));
+  expect(halfCanceled).toMatchObject({ status: "COMPLETED_WITH_FAILURES", canceledCount: 2 });
 }
 
 async function segmentsAreShared({ scheduler }: Tallyman, t: TestContext): Promise<void> {
@@ -128,14 +129,6 @@ async function servicesAreShown({ database }: Tallyman): Promise<void> {
 
 async function tokensAreGood({ tokens }: Tallyman): Promise<void> {
   expect(await tokens.authenticate(oldToken)).toMatchObject({ actor: "ops", role: "admin" });
-}
-
-async function cancellationsAreCarriedOut(_: Tallyman, t: TestContext): Promise<void> {
-  const bus = openBus(t);
-  expect(await untilFinished(bus, idOf("b"))).toMatchObject({
-    status: "COMPLETED_WITH_FAILURES",
-    canceledCount: 2,
-  });
 }
 
 /** Two indexers take the run up where they left it, or from its beginning, and every tick is there once. */

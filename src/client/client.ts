@@ -70,7 +70,7 @@ export class TallymanClient implements Caller {
 
   /** @throws ApiError INVALID_OPTION for a URL with user or password, which would be told in errors */
   constructor(options: TallymanClientOptions = {}) {
-    this.#url = withoutSlash(options.url ?? "");
+    this.#url = serverUrlOf(options.url ?? "");
     this.#token = options.token;
     this.#timeoutMs = options.timeoutMs ?? timeoutMsDefault;
     this.#fetch = options.fetch ?? globalThis.fetch.bind(globalThis);
@@ -134,7 +134,8 @@ export class TallymanClient implements Caller {
   }
 }
 
-function withoutSlash(url: string): string {
+/** Without the slash at the end. */
+function serverUrlOf(url: string): string {
   if (!/^[^/]*\/\/[^/]*@/.test(url)) return url.replace(/\/$/, "");
   const message = "The server's URL can't have a user or password. Give a token instead.";
   throw new ApiError(0, { code: "INVALID_OPTION", message });

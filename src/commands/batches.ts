@@ -37,6 +37,14 @@ const cancelTroubledMax = 5_000;
 const pageMax = 1_000;
 const nameLettersMax = 255;
 
+/** What the decision to cancel a batch found. */
+export interface CancelDecision {
+  /** Commands that nobody has begun. */
+  readonly cancelable: number;
+  /** Commands that were cancelled one by one before. */
+  readonly canceledBefore: number;
+}
+
 /** A page of a list. */
 export interface PageOptions<Status extends string> {
   /** Only those in this state. */
@@ -129,11 +137,11 @@ export class Batches {
     this.completed(sealed.completedBatches);
   }
 
-  async decideCancellation(domain: string, batchId: string, operator: string): Promise<number> {
+  async decideCancellation(domain: string, batchId: string, operator: string): Promise<CancelDecision> {
     refuseBadUuid("batchId", batchId);
     const { database } = this.#context;
-    const isMarked = await markCanceled(database, domain, batchId, operator);
-    if (isMarked) return countCancelable(database, batchId);
+    const marked = await markCanceled(database, domain, batchId, operator);
+    if (marked) return { ...marked, cancelable: await countCancelable(database, batchId) };
     const batch = await selectBatch(database, domain, batchId);
     if (!batch) throw batchNotFound(domain, batchId);
     throw new TallymanError("INVALID_STATE", `Can't cancel batch ${batchId}: it is ${batch.status}.`, {
@@ -146,11 +154,15 @@ export class Batches {
     return countCancelable(this.#context.database, batchId);
   }
 
-  /** Cancels what nobody has begun, a bounded transaction at a time; any process may go on with it. */
+  /**
+   * Cancels what nobody has begun, a bounded transaction at a time; any process may do so at the same moment.
+   *
+   * @returns how many commands were cancelled since the decision, by whomever
+   */
   async carryOutCancellation(
     domain: string,
     batchId: string,
-    { event, operator }: { event: string; operator: string },
+    { event, operator, canceledBefore }: { event: string; operator: string; canceledBefore: number },
   ): Promise<number> {
     const { database } = this.#context;
     const request = {
@@ -160,28 +172,25 @@ export class Batches {
       event,
       details: { operator },
     };
-    let canceled = 0;
     for (;;) {
       const step = await database.transaction((tx) => cancelCommands(tx, request));
       if (!step) break;
-      canceled += step.canceled;
       this.completed(step.completedBatches);
     }
     // Nothing may have been left to cancel, and an open batch that was sealed by this may be done.
     const sealed = await database.transaction((tx) => sealBatch(tx, domain, batchId));
     this.completed(sealed?.completedBatches ?? []);
-    return canceled;
+    const batch = await this.get(domain, batchId);
+    return batch ? batch.canceledCount - canceledBefore : 0;
   }
 
   /** Carries out cancellations that were decided elsewhere: an expiry, or a process that died amid one. */
   async resumeCancellations(batchIds: readonly string[]): Promise<void> {
     if (batchIds.length === 0) return;
-    for (const { domain, batchId, canceledBy } of await selectCancellations(
-      this.#context.database,
-      batchIds,
-    )) {
+    const cancellations = await selectCancellations(this.#context.database, batchIds);
+    for (const { domain, batchId, canceledBy } of cancellations) {
       const event = canceledBy === "expiry" ? "EXPIRED" : "OPERATOR_CANCEL";
-      await this.carryOutCancellation(domain, batchId, { event, operator: canceledBy });
+      await this.carryOutCancellation(domain, batchId, { event, operator: canceledBy, canceledBefore: 0 });
     }
   }
 

@@ -3,7 +3,7 @@ import type { Database } from "../database/index.ts";
 import { type GivenOptions, resolveOptions, wholeNumber } from "../runtime/index.ts";
 import type { BatchMetadata, BatchStatus, CreateBatchOptions } from "./batch.ts";
 import { BatchWatcher } from "./batch-watcher.ts";
-import { Batches, type PageOptions } from "./batches.ts";
+import { Batches, type CancelDecision, type PageOptions } from "./batches.ts";
 import { cancelWaiting } from "./cancel-waiting.ts";
 import type { BatchCommand, CommandMetadata, CommandStatus, SendOptions } from "./command.ts";
 import {
@@ -184,23 +184,34 @@ export class CommandBus implements AsyncDisposable {
    * @throws TallymanError BATCH_NOT_FOUND, INVALID_STATE when it has ended
    */
   async cancelBatch(domain: string, batchId: string, { operator }: { operator: string }): Promise<number> {
-    await this.decideCancellation(domain, batchId, { operator });
-    return this.carryOutCancellation(domain, batchId, { operator });
+    const { canceledBefore } = await this.decideCancellation(domain, batchId, { operator });
+    return this.carryOutCancellation(domain, batchId, { operator, canceledBefore });
   }
 
   /**
    * The first half of {@link cancelBatch}: from now on the batch is cancelled for good, whoever carries it out.
    *
-   * @returns how many commands are to be cancelled
    * @throws as {@link cancelBatch}
    */
-  decideCancellation(domain: string, batchId: string, { operator }: { operator: string }): Promise<number> {
+  decideCancellation(
+    domain: string,
+    batchId: string,
+    { operator }: { operator: string },
+  ): Promise<CancelDecision> {
     return this.#batches.decideCancellation(domain, batchId, operator);
   }
 
-  /** The second half, a bounded transaction at a time; workers' maintenance does it too. Returns what it cancelled. */
-  carryOutCancellation(domain: string, batchId: string, { operator }: { operator: string }): Promise<number> {
-    return this.#batches.carryOutCancellation(domain, batchId, { event: "OPERATOR_CANCEL", operator });
+  /**
+   * The second half, a bounded transaction at a time; workers' maintenance does it too.
+   *
+   * @returns how many commands were cancelled since the decision
+   */
+  carryOutCancellation(
+    domain: string,
+    batchId: string,
+    by: { operator: string; canceledBefore: number },
+  ): Promise<number> {
+    return this.#batches.carryOutCancellation(domain, batchId, { event: "OPERATOR_CANCEL", ...by });
   }
 
   /**

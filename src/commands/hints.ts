@@ -1,6 +1,6 @@
 import type { Database, Executor } from "../database/index.ts";
 import { logger } from "../runtime/index.ts";
-import { notify, notifyWith } from "./sql/hint.ts";
+import { notify } from "./sql/hint.ts";
 
 const log = logger("commands.hints");
 
@@ -54,7 +54,7 @@ export class Hints {
   }
 
   async #hint(hint: Hint, tx?: Executor): Promise<void> {
-    if (tx) return notifyWith(tx, [hint]);
+    if (tx) return notify(tx, [hint]);
     this.#pending.set(`${hint.channel} ${hint.payload}`, hint);
     this.#sending ??= this.#send();
   }

@@ -41,7 +41,7 @@ export {
   type CreateBatchOptions,
   isFinished,
 } from "./batch.ts";
-export { batchCommandsMax, type PageOptions } from "./batches.ts";
+export { batchCommandsMax, type CancelDecision, type PageOptions } from "./batches.ts";
 export type {
   BatchCommand,
   CommandMetadata,

@@ -1,6 +1,6 @@
 import type { Database, Transaction } from "../database/index.ts";
 import { logger } from "../runtime/index.ts";
-import { sendHint, sendHintWith, topicChannel } from "./sql/hint.ts";
+import { sendHint, topicChannel } from "./sql/hint.ts";
 
 const log = logger("topics.hints");
 
@@ -37,7 +37,7 @@ export class TopicHints {
 
   /** The hint goes out when the caller's transaction commits. */
   notifyWith(tx: Transaction, topicId: number): Promise<void> {
-    return sendHintWith(tx, this.#payload(topicId));
+    return sendHint(tx, this.#payload(topicId));
   }
 
   /** Waits for what is on its way. */

@@ -112,9 +112,10 @@ it("is worked by keyboard alone: screens, rows, sheet, dialog, help", async () =
   await press("Escape");
   await page.getByRole("dialog").waitFor({ state: "detached" });
   await press("g", "b");
-  await page.getByRole("heading", { name: "Batches" }).waitFor();
+  await page.getByRole("heading", { name: "Batches", level: 1 }).waitFor();
   await page.getByRole("link", { name: "Evening shipment" }).waitFor();
   await press("j", "Enter");
+  await page.getByRole("heading", { name: "Evening shipment", level: 1 }).waitFor();
   await page.getByText("blocked by").waitFor();
   await press("g", "t");
   await troubledRow(page, /gateway refuses order 1/).waitFor();

@@ -264,14 +264,15 @@ export const batchRoutes = {
     },
     async ({ commands }, { params: { batchId }, caller: { actor } }, { tallyman }) => {
       const { domain } = await findBatch(commands, batchId);
-      const changed = await commands.decideCancellation(domain, batchId, { operator: actor });
+      const decided = await commands.decideCancellation(domain, batchId, { operator: actor });
+      const by = { operator: actor, canceledBefore: decided.canceledBefore };
       return {
         target: { domain, batchId },
-        changed,
-        afterwards: async () => {
-          const canceled = await tallyman.commands.carryOutCancellation(domain, batchId, { operator: actor });
-          return { batchId, canceled };
-        },
+        changed: decided.cancelable,
+        afterwards: async () => ({
+          batchId,
+          canceled: await tallyman.commands.carryOutCancellation(domain, batchId, by),
+        }),
       };
     },
   ),

@@ -152,28 +152,36 @@ export async function countCancelable(executor: Executor, batchId: string): Prom
   return rows[0]?.count ?? 0;
 }
 
-/** Marks a batch as cancelled and sealed; false when it is not there or has ended. */
+/** Marks a batch as cancelled and sealed; undefined when it is not there or has ended. */
 export async function markCanceled(
   executor: Executor,
   domain: string,
   batchId: string,
   operator: string,
-): Promise<boolean> {
-  const { rowCount } = await executor.query(
+): Promise<{ readonly canceledBefore: number } | undefined> {
+  const { rows } = await executor.query<{ canceledBefore: number }>(
     `UPDATE tallyman.command_bus_batch
      SET canceled_at = coalesce(canceled_at, clock_timestamp()), canceled_by = coalesce(canceled_by, $3), is_sealed = true
-     WHERE batch_id = $2 AND domain = $1 AND completed_at IS NULL`,
+     WHERE batch_id = $2 AND domain = $1 AND completed_at IS NULL
+     RETURNING canceled_count AS "canceledBefore"`,
     [domain, batchId, operator],
   );
-  return rowCount === 1;
+  return rows[0];
+}
+
+/** A batch that was cancelled, and who did it. */
+export interface Cancellation {
+  readonly domain: string;
+  readonly batchId: string;
+  readonly canceledBy: string;
 }
 
 /** Who cancelled these batches. */
 export async function selectCancellations(
   executor: Executor,
   batchIds: readonly string[],
-): Promise<{ domain: string; batchId: string; canceledBy: string }[]> {
-  const { rows } = await executor.query<{ domain: string; batchId: string; canceledBy: string }>(
+): Promise<Cancellation[]> {
+  const { rows } = await executor.query<Cancellation>(
     `SELECT domain, batch_id AS "batchId", canceled_by AS "canceledBy"
      FROM tallyman.command_bus_batch WHERE batch_id = ANY ($1::uuid[])`,
     [batchIds],
@@ -181,13 +189,7 @@ export async function selectCancellations(
   return rows;
 }
 
-/** What one step of a cancellation did; undefined when nothing was left. */
-export interface CanceledStep {
-  readonly canceled: number;
-  readonly completedBatches: string[];
-}
-
-/** Cancels the next commands of a batch that nobody has begun. */
+/** Cancels the next commands of a batch that nobody has begun; undefined when nothing was left. */
 export async function cancelCommands(
   executor: Executor,
   request: {
@@ -197,9 +199,9 @@ export async function cancelCommands(
     readonly event: string;
     readonly details: Readonly<Record<string, unknown>>;
   },
-): Promise<CanceledStep | undefined> {
-  const { rows } = await executor.query<CanceledStep>(
-    `SELECT canceled, completed_batches AS "completedBatches" FROM tallyman.command_bus_cancel($1, $2, $3, $4, $5::jsonb)`,
+): Promise<{ readonly completedBatches: string[] } | undefined> {
+  const { rows } = await executor.query<{ completedBatches: string[] }>(
+    `SELECT completed_batches AS "completedBatches" FROM tallyman.command_bus_cancel($1, $2, $3, $4, $5::jsonb)`,
     [request.batchId, request.blocksMax, request.troubledMax, request.event, JSON.stringify(request.details)],
   );
   return rows[0];
