@@ -3,9 +3,10 @@
  *
  *   node --import tsx bench/http.ts [--history 5000000] [--seconds 5]
  *
- * Reads: requests per second and latency by wrk (Debian). Import: a batch of 100,000 commands over HTTP against the
- * library. Overview: its time with a history of finished commands. Slow sockets: the time of /healthz while 500 of
- * them hang. Events: memory of the server with 2,000 clients.
+ * Reads: requests per second and latency by wrk (Debian), 16 clients that ask for the same. Overview: its time with a
+ * history of finished commands, and again with the 600,000 that the import left waiting. Slow sockets: the time of
+ * /healthz while 500 of them hang. Events: memory of the server with 2,000 clients. Import: a batch of 100,000
+ * commands over HTTP against the library.
  */
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
@@ -24,6 +25,7 @@ const { values } = parseArgs({
 const history = Number(values.history);
 const seconds = Number(values.seconds);
 const commandsPerBatch = 100_000;
+const pageLength = 20;
 const slowSockets = 500;
 const eventClients = 2_000;
 
@@ -33,17 +35,13 @@ const { child, url } = await startServer(postgres.url);
 try {
   const client = new TallymanClient({ url, timeoutMs: 120_000 });
   console.log("settings", JSON.stringify({ history, seconds }));
-  console.log("import", JSON.stringify(await importRate(client)));
-  const { batchId } = await client.call("POST /api/domains/:domain/batches", {
-    params: { domain: "bench" },
-    body: { commands: [{ commandType: "T", data: {} }] },
-  });
+  const batchId = await createBatches(client, pageLength);
   await fillHistory(postgres.database, history);
   await postgres.database.query("VACUUM ANALYZE");
   for (const path of [
     "/healthz",
     `/api/batches/${batchId}`,
-    "/api/batches?limit=20",
+    `/api/batches?limit=${pageLength}`,
     "/api/tsq/groups",
     "/api/overview",
   ])
@@ -51,6 +49,8 @@ try {
   console.log("overview", JSON.stringify(await overviewTime(client)));
   console.log("slow sockets", JSON.stringify(await healthWhileSlow(url)));
   console.log("events", JSON.stringify(await eventMemory(url, child.pid ?? 0)));
+  console.log("import", JSON.stringify(await importRate(client)));
+  console.log("overview with a backlog", JSON.stringify(await overviewTime(client)));
 } finally {
   child.kill("SIGTERM");
   await once(child, "exit");
@@ -63,6 +63,19 @@ async function startServer(database: string): Promise<{ child: ChildProcess; url
   });
   const [line] = await once(child.stdout ?? child, "data");
   return { child, url: String(line).trim() };
+}
+
+/** Small batches, so that there is a page of them; the id of the last. */
+async function createBatches(client: TallymanClient, count: number): Promise<string> {
+  let last = "";
+  for (let n = 0; n < count; n++) {
+    const { batchId } = await client.call("POST /api/domains/:domain/batches", {
+      params: { domain: "bench" },
+      body: { commands: [{ commandType: "T", data: {} }] },
+    });
+    last = batchId;
+  }
+  return last;
 }
 
 async function importRate(client: TallymanClient) {

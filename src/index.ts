@@ -284,6 +284,7 @@ export {
   type CoordinatorOptions,
   Coordinators,
   Fleet,
+  type FleetCounts,
   type FleetState,
   type HeartbeatAnswer,
   type JobChanges,

@@ -77,7 +77,7 @@ describe.each(places)("commands from the command line, by way of %s", (place) =>
     expect((await run("audit", "--actor", "nobody")).text).toBe("Nobody did such a thing.");
   });
 
-  it("keeps a batch's own data, adds to it while it is open, and cancels the rest", async () => {
+  it("keeps a batch's own data, adds to it while it is open, seals it, and cancels the rest", async () => {
     await using t = await setup();
     const { file } = await prepare(t, [1, 2]);
     const { run, json } = commandLine(await flagsTo(place, t));
@@ -91,10 +91,15 @@ describe.each(places)("commands from the command line, by way of %s", (place) =>
       isSealed: false,
       totalCount: 3,
     });
-    expect(await json("batch", "cancel", batchId)).toMatchObject({
+    expect(await json("batch", "seal", batchId, "--reason", "all there")).toMatchObject({ isSealed: true });
+    expect(await json("batch", "cancel", batchId, "--reason", "not today")).toMatchObject({
       canceled: 3,
       batch: { batchId, canceledCount: 3, status: "COMPLETED_WITH_FAILURES" },
     });
+    expect(await json("audit", "--action", "batch", "--limit", "2")).toMatchObject([
+      { action: "batch.cancel", reason: "not today" },
+      { action: "batch.seal", reason: "all there" },
+    ]);
     expect((await run("batch", "status", batchId)).text).toMatch(/status +COMPLETED_WITH_FAILURES/);
   });
 

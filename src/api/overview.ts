@@ -1,7 +1,7 @@
 import { ServiceControl, type Tallyman } from "../app/index.ts";
 import { countGaps, type GapCounts } from "../coordination/index.ts";
 import { newestRuns } from "../database/index.ts";
-import { isTallymanError } from "../errors/index.ts";
+import type { LeaderInfo } from "../scheduler/index.ts";
 import { countDeadLetters } from "../topics/index.ts";
 
 /** Runs whose gaps are counted: each costs a statement. */
@@ -29,18 +29,16 @@ export async function readOverview(tallyman: Tallyman) {
 }
 
 async function readFigures(tallyman: Tallyman) {
-  const [domains, batches, groups, deadLetters, managers, leader, workers, segments, jobs] =
-    await Promise.all([
-      tallyman.commands.domains(),
-      tallyman.commands.countBatches(),
-      tallyman.topics.listGroups(),
-      countDeadLetters(tallyman.database, countedMax),
-      new ServiceControl(tallyman.database).list(),
-      leaderOf(tallyman),
-      tallyman.scheduler.fleet.listWorkers(),
-      tallyman.scheduler.fleet.segmentMap(),
-      tallyman.scheduler.jobs.health(),
-    ]);
+  const [domains, batches, groups, deadLetters, managers, leader, fleet, jobs] = await Promise.all([
+    tallyman.commands.domains(),
+    tallyman.commands.countBatches(),
+    tallyman.topics.listGroups(),
+    countDeadLetters(tallyman.database, countedMax),
+    new ServiceControl(tallyman.database).list(),
+    tallyman.scheduler.coordinators.findLeader(),
+    tallyman.scheduler.fleet.counts(),
+    tallyman.scheduler.jobs.health(),
+  ]);
   const total = (pick: (domain: (typeof domains)[number]) => number) =>
     domains.reduce((sum, domain) => sum + pick(domain), 0);
   const services = managers.flatMap(({ services: each, isLost }) =>
@@ -64,11 +62,8 @@ async function readFigures(tallyman: Tallyman) {
       deadLetters,
     },
     scheduler: {
-      leader,
-      workersOnline: workers.filter(({ status }) => status === "ONLINE").length,
-      workersUnhealthy: workers.filter(({ status }) => status === "UNHEALTHY").length,
-      segmentsOwned: segments.filter(({ workerId }) => workerId !== null).length,
-      segmentCount: segments.length,
+      leader: leader ? toLeader(leader) : null,
+      ...fleet,
       jobsParked: jobs.parked,
       overdueMs: jobs.overdueMs,
     },
@@ -102,14 +97,8 @@ function gapLink(gaps: readonly RunGaps[]): string {
   return found ? `/pipeline?run=${encodeURIComponent(found.runId)}` : "/pipeline";
 }
 
-async function leaderOf({ scheduler }: Tallyman) {
-  try {
-    const { coordinatorId, epoch, electedAt } = await scheduler.coordinators.leader();
-    return { coordinatorId, epoch, electedAt };
-  } catch (error) {
-    if (isTallymanError(error, "SCHEDULER_NO_LEADER")) return null;
-    throw error;
-  }
+function toLeader({ coordinatorId, epoch, electedAt }: LeaderInfo) {
+  return { coordinatorId, epoch, electedAt };
 }
 
 /** Fires that are later than this are a matter for a person. */

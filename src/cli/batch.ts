@@ -1,5 +1,6 @@
 import { Command } from "commander";
 import type { BatchStatus } from "../commands/index.ts";
+import { type AuditedOptions, audited } from "./audited.ts";
 import { batchCreateCommand } from "./batch-create.ts";
 import { type Batch, batchStatusCommand, describeBatch, getBatch } from "./batch-status.ts";
 import { batchWatchCommand } from "./batch-watch.ts";
@@ -10,12 +11,13 @@ import { alignColumns, type GlobalOptions, printResult } from "./output.ts";
 /** `tallyman batch`: batches of commands. */
 export function batchCommand(): Command {
   return new Command("batch")
-    .description("create, look at and cancel batches of commands")
+    .description("create, look at, seal and cancel batches of commands")
     .addCommand(batchCreateCommand())
     .addCommand(batchStatusCommand())
     .addCommand(listCommand())
     .addCommand(batchWatchCommand())
-    .addCommand(cancelCommand());
+    .addCommand(audited(sealCommand()))
+    .addCommand(audited(cancelCommand()));
 }
 
 interface ListOptions extends GlobalOptions {
@@ -65,18 +67,28 @@ function table(batches: readonly Batch[]): string {
   return alignColumns([["BATCH", "STATUS", "COMPLETED", "FAILED", "TSQ", "CREATED", "NAME"], ...rows]);
 }
 
-interface CancelOptions extends GlobalOptions {
-  readonly operator?: string;
+function sealCommand(): Command {
+  return new Command("seal")
+    .description("close a batch that was created with --open: it takes no more commands, and can complete")
+    .argument("<batchId>")
+    .addHelpText("after", "\nExample:\n  $ tallyman batch seal 0190e5a2-…")
+    .action(async (batchId: string, _options: AuditedOptions, command: Command) => {
+      const options = command.optsWithGlobals<AuditedOptions>();
+      const batch = await withCaller(options, async (caller) => {
+        await caller.call("POST /api/batches/:batchId/seal", { params: { batchId } });
+        return getBatch(caller, batchId);
+      });
+      printResult(options, batch, `Sealed.\n\n${describeBatch(batch)}`);
+    });
 }
 
 function cancelCommand(): Command {
   return new Command("cancel")
     .description("cancel what nobody has begun; the batch ends COMPLETED_WITH_FAILURES")
     .argument("<batchId>")
-    .option("--operator <name>", "who does it, for the audit (default: your user name)")
     .addHelpText("after", "\nExample:\n  $ tallyman batch cancel 0190e5a2-…")
-    .action(async (batchId: string, _options: CancelOptions, command: Command) => {
-      const options = command.optsWithGlobals<CancelOptions>();
+    .action(async (batchId: string, _options: AuditedOptions, command: Command) => {
+      const options = command.optsWithGlobals<AuditedOptions>();
       const { batch, canceled } = await withCaller(options, async (caller) => {
         const { canceled } = await caller.call("POST /api/batches/:batchId/cancel", { params: { batchId } });
         return { batch: await getBatch(caller, batchId), canceled };

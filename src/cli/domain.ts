@@ -1,12 +1,8 @@
 import { Command } from "commander";
 import type { Api } from "../client/index.ts";
-import { given } from "./command-options.ts";
+import { type AuditedOptions, audited } from "./audited.ts";
 import { withCaller } from "./open.ts";
 import { alignColumns, type GlobalOptions, printResult } from "./output.ts";
-
-interface ActionOptions extends GlobalOptions {
-  readonly reason?: string;
-}
 
 /** `tallyman domain`: backlog and rates of each domain; pause and resume. */
 export function domainCommand(): Command {
@@ -44,16 +40,14 @@ function table(domains: Api["GET /api/domains"]["data"]): string {
 }
 
 function actionCommand(name: "pause" | "resume", description: string): Command {
-  return new Command(name)
+  return audited(new Command(name))
     .description(description)
     .argument("<domain>", "the domain")
-    .option("--reason <text>", "why, for the audit")
     .addHelpText("after", `\nExample:\n  $ tallyman domain ${name} orders`)
-    .action(async (domain: string, _options: ActionOptions, command: Command) => {
-      const options = command.optsWithGlobals<ActionOptions>();
-      const request = { params: { domain }, body: given({ reason: options.reason }) };
+    .action(async (domain: string, _options: AuditedOptions, command: Command) => {
+      const options = command.optsWithGlobals<AuditedOptions>();
       const answer = await withCaller(options, (caller) =>
-        caller.call(`POST /api/domains/:domain/${name}`, request),
+        caller.call(`POST /api/domains/:domain/${name}`, { params: { domain } }),
       );
       printResult(options, answer, `${domain} is ${answer.isPaused ? "paused" : "running"}.`);
     });

@@ -2,13 +2,14 @@ import { Command } from "commander";
 import type { Api } from "../client/index.ts";
 import { TallymanError } from "../errors/index.ts";
 import type { MisfirePolicy } from "../scheduler/index.ts";
+import type { AuditedOptions } from "./audited.ts";
 import { defaultDomain, given, parseDuration, parseJson, parseNumber, parseTime } from "./command-options.ts";
 import { describeJob } from "./job-show.ts";
 import { withCaller } from "./open.ts";
-import { type GlobalOptions, printResult } from "./output.ts";
+import { printResult } from "./output.ts";
 import { readCommands } from "./read-commands.ts";
 
-interface Options extends GlobalOptions {
+interface Options extends AuditedOptions {
   readonly at?: string;
   readonly every?: string;
   readonly cron?: string;

@@ -1,6 +1,7 @@
 import { Command } from "commander";
 import type { Caller } from "../client/index.ts";
 import type { JobStatus } from "../scheduler/index.ts";
+import { type AuditedOptions, audited } from "./audited.ts";
 import { given, parseNumber } from "./command-options.ts";
 import { jobAddCommand } from "./job-add.ts";
 import { describeSchedule, type Job, jobShowCommand } from "./job-show.ts";
@@ -11,7 +12,7 @@ import { alignColumns, type GlobalOptions, printResult } from "./output.ts";
 export function jobCommand(): Command {
   return new Command("job")
     .description("add, look at and change jobs: commands and batches that are sent by a schedule")
-    .addCommand(jobAddCommand())
+    .addCommand(audited(jobAddCommand()))
     .addCommand(listCommand())
     .addCommand(jobShowCommand())
     .addCommand(
@@ -85,12 +86,12 @@ function table(jobs: readonly Job[]): string {
 type Act = (caller: Caller, key: string) => Promise<{ readonly key: string; readonly text: string }>;
 
 function actionCommand(name: string, description: string, act: Act): Command {
-  return new Command(name)
+  return audited(new Command(name))
     .description(description)
     .argument("<key>", "the job")
     .addHelpText("after", `\nExample:\n  $ tallyman job ${name} nightly`)
-    .action(async (key: string, _options: GlobalOptions, command: Command) => {
-      const options = command.optsWithGlobals<GlobalOptions>();
+    .action(async (key: string, _options: AuditedOptions, command: Command) => {
+      const options = command.optsWithGlobals<AuditedOptions>();
       const { text, ...data } = await withCaller(options, (caller) => act(caller, key));
       printResult(options, data, text);
     });

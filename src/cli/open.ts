@@ -3,6 +3,7 @@ import { type Config, type LoadConfigOptions, loadConfig, type OpenOptions, Tall
 import { type Caller, TallymanClient } from "../client/index.ts";
 import { TallymanError } from "../errors/index.ts";
 import { configureLogging, type LogLevel } from "../runtime/index.ts";
+import { type AuditedOptions, ReasonedCaller } from "./audited.ts";
 import { operatorName } from "./command-options.ts";
 import { untilInterrupted } from "./interrupt.ts";
 import type { GlobalOptions } from "./output.ts";
@@ -68,19 +69,21 @@ export async function withTallyman<T>(
  * it throws is a TallymanError either way.
  */
 export async function withCaller<T>(
-  options: GlobalOptions & { readonly operator?: string },
+  options: AuditedOptions,
   work: (caller: Caller) => Promise<T>,
 ): Promise<T> {
+  const { operator, reason } = options;
+  const reasoned = (caller: Caller) => (reason === undefined ? caller : new ReasonedCaller(caller, reason));
   const url = serverUrl(options);
   if (url === undefined) {
     return withTallyman(options, (tallyman, { server: { redactedFields } }) =>
-      work(new LocalCaller(tallyman, { actor: operatorName(options.operator), redactedFields })),
+      work(reasoned(new LocalCaller(tallyman, { actor: operatorName(operator), redactedFields }))),
     );
   }
-  if (options.operator !== undefined) throw operatorOfServer();
+  if (operator !== undefined) throw operatorOfServer();
   const token = process.env.TALLYMAN_TOKEN || undefined;
   const client = new TallymanClient({ url, timeoutMs: callTimeoutMs, ...(token && { token }) });
-  return untilInterrupted(work(new RemoteCaller(client)));
+  return untilInterrupted(work(reasoned(new RemoteCaller(client))));
 }
 
 /** The server to ask; undefined for the configured database. A flag wins over the environment. */

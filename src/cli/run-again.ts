@@ -1,9 +1,10 @@
 import { Command } from "commander";
+import type { AuditedOptions } from "./audited.ts";
 import { given } from "./command-options.ts";
 import { withCaller } from "./open.ts";
-import { type GlobalOptions, printResult } from "./output.ts";
+import { printResult } from "./output.ts";
 
-interface Options extends GlobalOptions {
+interface Options extends AuditedOptions {
   readonly indexerClass: string;
   readonly topic?: string;
   readonly group?: string;

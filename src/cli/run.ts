@@ -11,6 +11,7 @@ import {
   type RunContents,
   type TickRange,
 } from "../storage/index.ts";
+import { audited } from "./audited.ts";
 import { withTallyman } from "./open.ts";
 import { alignColumns, type GlobalOptions, printResult } from "./output.ts";
 import { reindexCommand, retryCommand } from "./run-again.ts";
@@ -45,8 +46,8 @@ export function runCommand(): Command {
     .description("simulation runs: their batch files, tick ranges and holes; index them again")
     .addCommand(listCommand())
     .addCommand(inspectCommand())
-    .addCommand(reindexCommand())
-    .addCommand(retryCommand());
+    .addCommand(audited(reindexCommand()))
+    .addCommand(audited(retryCommand()));
 }
 
 function listCommand(): Command {

@@ -1,6 +1,7 @@
 import { Command } from "commander";
 import type { Caller } from "../client/index.ts";
 import { uncoveredSegments } from "../scheduler/index.ts";
+import { type AuditedOptions, audited } from "./audited.ts";
 import { parseNumber } from "./command-options.ts";
 import { withCaller } from "./open.ts";
 import { type GlobalOptions, printResult } from "./output.ts";
@@ -14,7 +15,7 @@ export function segmentsCommand(): Command {
       "after",
       "\nExamples:\n  $ tallyman segments\n  $ tallyman segments --json | jq '.segments[] | select(.status == \"AVAILABLE\") | .segmentId'\n  $ tallyman segments resize 256",
     )
-    .addCommand(resizeCommand())
+    .addCommand(audited(resizeCommand()))
     .action(async (_options: GlobalOptions, command: Command) => {
       const options = command.optsWithGlobals<GlobalOptions>();
       const data = await withCaller(options, look);
@@ -27,8 +28,8 @@ function resizeCommand(): Command {
     .description("change the number of segments, 1 to 1,024; all are assigned anew at once")
     .argument("<count>", "the new number")
     .addHelpText("after", "\nExample:\n  $ tallyman segments resize 256")
-    .action(async (text: string, _options: GlobalOptions, command: Command) => {
-      const options = command.optsWithGlobals<GlobalOptions>();
+    .action(async (text: string, _options: AuditedOptions, command: Command) => {
+      const options = command.optsWithGlobals<AuditedOptions>();
       const count = parseNumber("<count>", text);
       const resized = await withCaller(options, (caller) =>
         caller.call("POST /api/segments/resize", { body: { count } }),

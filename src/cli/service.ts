@@ -1,15 +1,15 @@
 import { Command } from "commander";
 import type { ServiceAction } from "../app/index.ts";
 import type { Api, Caller } from "../client/index.ts";
+import { type AuditedOptions, audited } from "./audited.ts";
 import { given, parseNumber } from "./command-options.ts";
 import { durationText } from "./duration.ts";
 import { withCaller } from "./open.ts";
 import { alignColumns, type GlobalOptions, printResult, printStep } from "./output.ts";
 
-interface ActionOptions extends GlobalOptions {
+interface ActionOptions extends AuditedOptions {
   readonly manager?: string;
   readonly timeout: string;
-  readonly operator?: string;
 }
 
 type Manager = Api["GET /api/services"]["data"][number];
@@ -32,7 +32,7 @@ export function serviceCommand(): Command {
   );
   service.addCommand(listCommand());
   for (const [action, description] of Object.entries(descriptions)) {
-    service.addCommand(actionCommand(action as ServiceAction, description));
+    service.addCommand(audited(actionCommand(action as ServiceAction, description)));
   }
   return service;
 }
@@ -57,7 +57,6 @@ function actionCommand(action: ServiceAction, description: string): Command {
     .argument("<services...>", "names of services, as in the configuration")
     .option("--manager <name>", "process that runs them, by name or id, when several do")
     .option("--timeout <seconds>", "how long to wait for the outcome", "60")
-    .option("--operator <name>", "who asks, for the record (default: your user name)")
     .addHelpText("after", `\nExample:\n  $ tallyman service ${action} dummy-indexer --manager host-4711`)
     .action(async (names: string[], _options: ActionOptions, command: Command) => {
       const options = command.optsWithGlobals<ActionOptions>();

@@ -1,6 +1,7 @@
 import { Command, Option } from "commander";
 import type { Api } from "../client/index.ts";
 import { type Role, roles } from "../operators/index.ts";
+import { type AuditedOptions, audited } from "./audited.ts";
 import { given, parseDuration } from "./command-options.ts";
 import { withCaller } from "./open.ts";
 import { alignColumns, type GlobalOptions, printResult } from "./output.ts";
@@ -9,21 +10,18 @@ import { alignColumns, type GlobalOptions, printResult } from "./output.ts";
 export function tokenCommand(): Command {
   return new Command("token")
     .description("make, list and revoke access tokens of the HTTP API")
-    .addCommand(createCommand())
+    .addCommand(audited(createCommand()))
     .addCommand(listCommand())
-    .addCommand(revokeCommand());
+    .addCommand(audited(revokeCommand()));
 }
 
-interface CreateOptions extends GlobalOptions {
+interface CreateOptions extends AuditedOptions {
   readonly name: string;
   readonly role: Role;
   readonly expires?: string;
   /** False with `--no-payloads`. */
   readonly payloads: boolean;
-  readonly operator?: string;
 }
-
-const operatorHelp = "who does it, for the audit (default: your user name)";
 
 function createCommand(): Command {
   return new Command("create")
@@ -36,7 +34,6 @@ function createCommand(): Command {
     )
     .option("--expires <duration>", "how long it is in force: 12h, 30d (default: until it is revoked)")
     .option("--no-payloads", "it may not see the data and results of commands")
-    .option("--operator <name>", operatorHelp)
     .addHelpText(
       "after",
       "\nFrom the first token on every caller needs one, also on this machine.\n\nExamples:\n  $ tallyman token create --name grafana --role read --no-payloads\n  $ TALLYMAN_TOKEN=$(tallyman token create --name mia --role admin --expires 30d --json | jq -r .token)",
@@ -64,23 +61,15 @@ function listCommand(): Command {
     });
 }
 
-interface RevokeOptions extends GlobalOptions {
-  readonly reason?: string;
-  readonly operator?: string;
-}
-
 function revokeCommand(): Command {
   return new Command("revoke")
     .description("end an access token, and every log-in with it")
     .argument("<tokenId>", "its id, as 'token list' shows it")
-    .option("--reason <text>", "why, for the audit")
-    .option("--operator <name>", operatorHelp)
     .addHelpText("after", "\nExample:\n  $ tallyman token revoke Zk3mB0pQx1yA --reason 'mia has left'")
-    .action(async (tokenId: string, _options: RevokeOptions, command: Command) => {
-      const options = command.optsWithGlobals<RevokeOptions>();
-      const body = given({ reason: options.reason });
+    .action(async (tokenId: string, _options: AuditedOptions, command: Command) => {
+      const options = command.optsWithGlobals<AuditedOptions>();
       const revoked = await withCaller(options, (caller) =>
-        caller.call("POST /api/tokens/:tokenId/revoke", { params: { tokenId }, body }),
+        caller.call("POST /api/tokens/:tokenId/revoke", { params: { tokenId } }),
       );
       printResult(options, revoked, `Token ${tokenId} is revoked.`);
     });

@@ -2,11 +2,12 @@ import { Command, InvalidArgumentError } from "commander";
 import { exitCodes, TallymanError } from "../errors/index.ts";
 import { type GroupInfo, NatsTopics, type SeekTarget, type TopicInfo } from "../topics/index.ts";
 import { ApiTopics, type OperatedTopics } from "./api-topics.ts";
+import { type AuditedOptions, audited } from "./audited.ts";
 import { durationText, parseDuration } from "./duration.ts";
 import { openConfig, withCaller } from "./open.ts";
-import { alignColumns, type GlobalOptions, printResult } from "./output.ts";
+import { alignColumns, printResult } from "./output.ts";
 
-interface Options extends GlobalOptions {
+interface Options extends AuditedOptions {
   readonly nats?: string;
 }
 
@@ -18,10 +19,17 @@ const natsHelp = "NATS servers to look at instead of PostgreSQL; NATS_URL does t
 
 /** `tallyman topic …`: looks at topics and their consumer groups, moves groups, takes dead letters back. */
 export function topicCommand(): Command {
-  const commands = [listCommand(), groupsCommand(), lagCommand(), seekCommand(), pauseCommand()];
+  const looks = [listCommand(), groupsCommand(), lagCommand()];
+  const actions = [
+    seekCommand(),
+    pauseCommand(),
+    resumeCommand(),
+    redriveCommand(),
+    retentionCommand(),
+    deleteGroupCommand(),
+  ];
   const topic = new Command("topic").description("look at topics and consumer groups, and operate them");
-  const further = [resumeCommand(), redriveCommand(), retentionCommand(), deleteGroupCommand()];
-  for (const command of [...commands, ...further]) {
+  for (const command of [...looks, ...actions.map(audited)]) {
     topic.addCommand(command.option("--nats <servers>", natsHelp));
   }
   return topic;
@@ -200,6 +208,8 @@ async function withTopics<T>(options: Options, work: (topics: OperatedTopics) =>
     );
   const servers = nats ?? (url === undefined ? process.env.NATS_URL : undefined);
   if (!servers) return withCaller(options, (caller) => work(new ApiTopics(caller)));
+  if (options.operator !== undefined || options.reason !== undefined)
+    throw new TallymanError("USAGE", "NATS keeps no audit. Leave out --operator and --reason.");
   await openConfig(options);
   await using topics = await NatsTopics.connect({ servers });
   return await work(topics);

@@ -2,11 +2,12 @@ import { Command } from "commander";
 import type { Api, Caller } from "../client/index.ts";
 import type { TsqFilter } from "../commands/index.ts";
 import { exitCodes, TallymanError } from "../errors/index.ts";
+import { type AuditedOptions, audited } from "./audited.ts";
 import { defaultDomain, given, parseJson, parseNumber } from "./command-options.ts";
 import { withCaller } from "./open.ts";
-import { alignColumns, type GlobalOptions, printProgress, printResult } from "./output.ts";
+import { alignColumns, printProgress, printResult } from "./output.ts";
 
-interface FilterOptions extends GlobalOptions {
+interface FilterOptions extends AuditedOptions {
   readonly domain?: string;
   readonly type?: string;
   readonly signature?: string;
@@ -16,8 +17,6 @@ interface ActionOptions extends FilterOptions {
   readonly all?: boolean;
   readonly dryRun?: boolean;
   readonly yes?: boolean;
-  readonly operator?: string;
-  readonly reason?: string;
   readonly result?: string;
 }
 
@@ -35,14 +34,16 @@ export function tsqCommand(): Command {
     .description("look at commands that failed for good, and repair them")
     .addCommand(listCommand())
     .addCommand(groupsCommand())
-    .addCommand(actionCommand("retry", "send commands back to the workers"))
+    .addCommand(audited(actionCommand("retry", "send commands back to the workers")))
     .addCommand(
-      actionCommand("complete", "end commands as completed, by hand").option(
-        "--result <json>",
-        "result for their senders",
+      audited(
+        actionCommand("complete", "end commands as completed, by hand").option(
+          "--result <json>",
+          "result for their senders",
+        ),
       ),
     )
-    .addCommand(actionCommand("cancel", "end commands as cancelled"));
+    .addCommand(audited(actionCommand("cancel", "end commands as cancelled")));
 }
 
 function withFilter(command: Command): Command {
@@ -129,8 +130,6 @@ function actionCommand(name: ActionName, description: string): Command {
     .option("--all", "all that match the filters")
     .option("--dry-run", "only say how many match")
     .option("--yes", "do it: --all changes nothing without")
-    .option("--operator <name>", "who does it, for the audit (default: your user name)")
-    .option("--reason <text>", "why, for the audit")
     .addHelpText(
       "after",
       `\nExamples:\n  $ tallyman tsq ${name} 0190e5a2-… --domain orders\n  $ tallyman tsq ${name} --all --domain orders --signature 'PermanentError: gateway is down' --yes`,
@@ -169,7 +168,7 @@ async function actOnEach(
   if (options.dryRun) return { matched, changed: 0 };
   const { domain = defaultDomain } = options;
   const { changed } = await caller.call(`POST /api/tsq/${name}`, {
-    body: { domain, commandIds, ...explanationOf(options) },
+    body: { domain, commandIds, ...resultOf(options) },
   });
   return { matched, changed };
 }
@@ -179,7 +178,7 @@ async function actOnAll(caller: Caller, name: ActionName, options: ActionOptions
   const matching = filterOf(options);
   const { matched } = await caller.call("GET /api/tsq/preview", { query: matching });
   if (options.dryRun || !options.yes) return { matched, changed: 0 };
-  const body = { matching, ...explanationOf(options) };
+  const body = { matching, ...resultOf(options) };
   let changed = 0;
   for (let remaining = matched; remaining > 0 && changed < matched; ) {
     const step = await caller.call(`POST /api/tsq/${name}`, { body });
@@ -191,8 +190,8 @@ async function actOnAll(caller: Caller, name: ActionName, options: ActionOptions
   return { matched, changed };
 }
 
-function explanationOf({ reason, result }: ActionOptions) {
-  return given({ reason, result: result === undefined ? undefined : parseJson("--result", result) });
+function resultOf({ result }: ActionOptions) {
+  return given({ result: result === undefined ? undefined : parseJson("--result", result) });
 }
 
 function describe(name: ActionName, { matched, changed }: ActionOutcome): string {

@@ -1,5 +1,6 @@
 import { Command } from "commander";
 import type { Api } from "../client/index.ts";
+import { type AuditedOptions, audited } from "./audited.ts";
 import { withCaller } from "./open.ts";
 import { alignColumns, type GlobalOptions, printResult } from "./output.ts";
 
@@ -16,7 +17,7 @@ export function workersCommand(): Command {
       "after",
       "\nExamples:\n  $ tallyman workers\n  $ tallyman workers drain worker-1     its segments go to others, and it gets no more",
     )
-    .addCommand(drainCommand())
+    .addCommand(audited(drainCommand()))
     .action(async (_options: Options, command: Command) => {
       const options = command.optsWithGlobals<Options>();
       const query = { all: options.all ?? false };
@@ -32,8 +33,8 @@ function drainCommand(): Command {
     .description("ask a worker to give back all its segments, until it registers again")
     .argument("<workerId>", "the worker")
     .addHelpText("after", "\nExample:\n  $ tallyman workers drain worker-1")
-    .action(async (workerId: string, _options: GlobalOptions, command: Command) => {
-      const options = command.optsWithGlobals<GlobalOptions>();
+    .action(async (workerId: string, _options: AuditedOptions, command: Command) => {
+      const options = command.optsWithGlobals<AuditedOptions>();
       const worker = await withCaller(options, (caller) =>
         caller.call("POST /api/scheduler-workers/drain", { query: { workerId } }),
       );

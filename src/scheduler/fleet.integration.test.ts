@@ -100,7 +100,10 @@ describe("Fleet", () => {
     const bootId = randomUUID();
     await fleet.register("worker-1", { bootId, cap: null });
     await grant(t.database, "worker-1", [0, 1]);
+    const counts = { workersOnline: 1, workersUnhealthy: 0, segmentsOwned: 2, segmentCount: 100 };
+    expect(await fleet.counts()).toEqual(counts);
     expect(await fleet.leave("worker-1", { bootId })).toEqual([0, 1]);
+    expect(await fleet.counts()).toEqual({ ...counts, workersOnline: 0, segmentsOwned: 0 });
     await expect(fleet.heartbeat("worker-1", { bootId })).rejects.toMatchObject({
       code: "SCHEDULER_WORKER_REPLACED",
     });

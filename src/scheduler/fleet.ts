@@ -4,6 +4,7 @@ import { unknownWorker, workerIdTaken, workerReplaced } from "./errors.ts";
 import { hint } from "./hints.ts";
 import { lockAllSegments, resizeSegments, segmentCount, selectSegments } from "./sql/segment.ts";
 import {
+  countFleet,
   drainWorker,
   heartbeatWorker,
   registerWorker,
@@ -12,7 +13,7 @@ import {
   selectWorkers,
 } from "./sql/worker.ts";
 import { checkId } from "./validate-id.ts";
-import type { HeartbeatAnswer, SegmentGrant, SegmentInfo, WorkerInfo } from "./worker-info.ts";
+import type { FleetCounts, HeartbeatAnswer, SegmentGrant, SegmentInfo, WorkerInfo } from "./worker-info.ts";
 
 /** Segments that a job store can have. */
 export const segmentCountMax = 1024;
@@ -176,6 +177,11 @@ export class Fleet {
   /** Every segment with its owner, in the order of ids. */
   segmentMap(): Promise<readonly SegmentInfo[]> {
     return selectSegments(this.#database);
+  }
+
+  /** How many workers and segments there are, by state. */
+  counts(): Promise<FleetCounts> {
+    return countFleet(this.#database);
   }
 
   /** How many segments the job store has. */

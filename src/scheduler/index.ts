@@ -93,6 +93,7 @@ export type { LeaderInfo } from "./sql/lease.ts";
 export { lockSegmentCount, segmentCount } from "./sql/segment.ts";
 export { idPatternText } from "./validate-id.ts";
 export type {
+  FleetCounts,
   HeartbeatAnswer,
   SegmentGrant,
   SegmentInfo,

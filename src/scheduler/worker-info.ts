@@ -34,6 +34,14 @@ export interface SegmentInfo {
   readonly revokeDeadline: Date | null;
 }
 
+/** The fleet in figures. */
+export interface FleetCounts {
+  readonly workersOnline: number;
+  readonly workersUnhealthy: number;
+  readonly segmentsOwned: number;
+  readonly segmentCount: number;
+}
+
 /** What a heartbeat answers: the worker's state and every segment that it may work on. */
 export interface HeartbeatAnswer {
   readonly status: WorkerStatus;

@@ -1,9 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import type { Route, RouteContext } from "../api/index.ts";
-import { nothing, type RouteSpec } from "../api/index.ts";
+import { nothing, type Route, type RouteContext, type RouteRequest, type RouteSpec } from "../api/index.ts";
 import type { Caller } from "../operators/index.ts";
 import { type Authentication, refuseLesserRole } from "./authenticate.ts";
 import { Failure, successOf } from "./envelope.ts";
+import { SharedReads } from "./shared-reads.ts";
 
 /** A route that is about HTTP itself: cookies, streams, texts. What it returns is the answer's data. */
 export interface ServedRoute extends RouteSpec {
@@ -28,23 +28,29 @@ export function serveRoutes(
   app: FastifyInstance,
   { api, own, context, authentication, importBytesMax }: ServeOptions,
 ): void {
+  const reads = new SharedReads();
   for (const [key, route] of Object.entries(api)) {
     const bodyLimit = isImport(route) ? { bodyLimit: importBytesMax } : {};
-    add(app, key, route, { authentication, bodyLimit }, async (request, caller) =>
-      route.run(context, {
-        params: request.params,
-        query: request.query,
-        body: request.body ?? {},
-        caller,
-        requestId: request.id,
-        headers: request.headers as Record<string, string | undefined>,
-      }),
-    );
+    add(app, key, route, { authentication, bodyLimit }, (request, caller) => {
+      const run = () => route.run(context, toRouteRequest(request, caller));
+      return request.method === "GET" ? reads.share(`${caller.tokenId} ${request.url}`, run) : run();
+    });
   }
   for (const [key, route] of Object.entries(own))
     add(app, key, route, { authentication, bodyLimit: {} }, (request, _caller, reply) =>
       route.handle(request, reply),
     );
+}
+
+function toRouteRequest(request: FastifyRequest, caller: Caller): RouteRequest {
+  return {
+    params: request.params,
+    query: request.query,
+    body: request.body ?? {},
+    caller,
+    requestId: request.id,
+    headers: request.headers as Record<string, string | undefined>,
+  };
 }
 
 /** Of answers that are bytes. */

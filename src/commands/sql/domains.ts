@@ -17,7 +17,7 @@ export interface DomainStats {
 }
 
 /** Groups of the audit that are looked at for the rates; a busy bus writes more in a minute, and a part will do. */
-const recentGroupsMax = 2_000;
+const recentGroupsMax = 500;
 
 /** Read from the queue, the leases and the end of the audit: history costs nothing. */
 export async function selectDomains(executor: Executor): Promise<DomainStats[]> {

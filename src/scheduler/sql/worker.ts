@@ -1,5 +1,5 @@
 import type { Executor } from "../../database/index.ts";
-import type { SegmentGrant, WorkerInfo, WorkerStatus } from "../worker-info.ts";
+import type { FleetCounts, SegmentGrant, WorkerInfo, WorkerStatus } from "../worker-info.ts";
 
 /** How a worker presents itself; `cap` undefined keeps what is stored, 0 for a new one. */
 export interface Registration {
@@ -111,4 +111,16 @@ export async function selectWorkers(executor: Executor, workerId?: string): Prom
     [workerId ?? null],
   );
   return rows;
+}
+
+/** Workers and segments, counted. */
+export async function countFleet(executor: Executor): Promise<FleetCounts> {
+  const { rows } = await executor.query<FleetCounts>(
+    `SELECT count(*) FILTER (WHERE w.status = 'ONLINE')::integer AS "workersOnline",
+            count(*) FILTER (WHERE w.status = 'UNHEALTHY')::integer AS "workersUnhealthy",
+            (SELECT count(worker_id)::integer FROM tallyman.scheduler_segment) AS "segmentsOwned",
+            (SELECT count(*)::integer FROM tallyman.scheduler_segment) AS "segmentCount"
+     FROM tallyman.scheduler_worker w`,
+  );
+  return rows[0] as FleetCounts;
 }
