@@ -1,13 +1,16 @@
 import type { Database, Transaction } from "../database/index.ts";
-import { logger } from "../runtime/index.ts";
+import { logger, sleep } from "../runtime/index.ts";
 import { sendHint, topicChannel } from "./sql/hint.ts";
 
 const log = logger("topics.hints");
 
+/** Between two hints for a topic under load: readers at work look again by themselves. */
+const restMs = 10;
+
 /**
  * Hints that a topic has something, sent and received. Only hints: readers poll as well, so a lost one
- * costs at most a poll interval. Many hints for one topic become few: while one is on its way, all that
- * come count as one more.
+ * costs at most a poll interval. Many hints for one topic become few: the first goes out at once, and all that
+ * come while it is on its way, or soon after, count as one more.
  */
 export class TopicHints {
   readonly #database: Database;
@@ -50,6 +53,7 @@ export class TopicHints {
       do {
         this.#again.delete(topicId);
         await sendHint(this.#database, this.#payload(topicId));
+        await sleep(restMs);
       } while (this.#again.has(topicId));
     } catch (error) {
       log.debug("Hint not sent, readers poll", { reason: String(error) });
