@@ -2,7 +2,8 @@ import { JetStreamApiCodes, JetStreamApiError } from "@nats-io/jetstream";
 import { errors } from "@nats-io/transport-node";
 import { backoffMs, sleep } from "../../runtime/index.ts";
 
-const attemptsMax = 12;
+/** Half a minute: a cluster elects a leader in ten seconds, and on a busy machine not so soon. */
+const attemptsMax = 20;
 const backoff = { initialMs: 50, maxMs: 2_000, factor: 2, jitter: 0.5 };
 const unavailableStatus = 503;
 
