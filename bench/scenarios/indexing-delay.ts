@@ -4,7 +4,7 @@ import { create } from "@bufbuild/protobuf";
 import { BatchInfoSchema, SimulationMetadataSchema, TickDataSchema } from "../../src/contracts/index.ts";
 import { MetadataWriter } from "../../src/coordination/index.ts";
 import { type Database, runSchemaName } from "../../src/database/index.ts";
-import { createWorld, EnvironmentIndexer, sample, step } from "../../src/pipeline/index.ts";
+import { createWorld, EnvironmentIndexer, forgetDeaths, sample, step } from "../../src/pipeline/index.ts";
 import { sleep } from "../../src/runtime/index.ts";
 import { FileSystemStorage } from "../../src/storage/index.ts";
 import { PostgresTopics } from "../../src/topics/index.ts";
@@ -23,6 +23,7 @@ const runId = "delay";
 function nextTicks(world: ReturnType<typeof createWorld>) {
   return Array.from({ length: ticksPerFile }, () => {
     const tick = { ...sample(world), simulationRunId: runId, capturedAtMs: 0n };
+    forgetDeaths(world);
     step(world);
     return tick;
   });
