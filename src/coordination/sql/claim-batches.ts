@@ -35,6 +35,9 @@ interface ClaimRow {
  * Claims many files in one statement. New files are inserted; a file whose lease ran out is taken over
  * with the next claim version. SKIP LOCKED: a row that a flush holds at this moment is not waited for.
  * Both steps go through the keys in order, so that two callers never wait for each other in a circle.
+ *
+ * What was taken over and what was refused is looked up by its key (`= ANY`, a subquery), not joined: of a run that
+ * nobody has analysed yet the planner believes that a class has one file, and would read them all for every claim.
  */
 export async function claimBatches(
   executor: Executor,
@@ -65,17 +68,16 @@ export async function claimBatches(
        UPDATE sim.coordinator_batches b
        SET indexer_instance_id = $2, claim_version = b.claim_version + 1, attempts = b.attempts + 1,
            lease_until = clock_timestamp() + $3 * interval '1 millisecond', claimed_at = clock_timestamp()
-       FROM expired e
-       WHERE b.indexer_class = $1 AND b.batch_filename = e.batch_filename
+       WHERE b.indexer_class = $1 AND b.batch_filename = ANY (ARRAY (SELECT batch_filename FROM expired))
        RETURNING b.batch_filename AS filename, b.claim_version, b.resume_at, b.attempts
      ), granted AS (
        SELECT * FROM inserted UNION ALL SELECT * FROM taken_over
      )
-     SELECT w.filename, g.claim_version, g.resume_at, g.attempts, b.status
-     FROM wanted w
-     LEFT JOIN granted g USING (filename)
-     LEFT JOIN sim.coordinator_batches b
-       ON g.filename IS NULL AND b.indexer_class = $1 AND b.batch_filename = w.filename`,
+     SELECT w.filename, g.claim_version, g.resume_at, g.attempts,
+            CASE WHEN g.filename IS NULL THEN (
+              SELECT b.status FROM sim.coordinator_batches b
+              WHERE b.indexer_class = $1 AND b.batch_filename = w.filename) END AS status
+     FROM wanted w LEFT JOIN granted g USING (filename)`,
     [
       claimant.indexerClass,
       claimant.instanceId,
