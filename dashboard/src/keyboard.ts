@@ -38,10 +38,8 @@ export const keys: readonly (readonly [keys: string, meaning: string])[] = [
 /** Whether the list of keys is shown. */
 export const isHelpShown = signal(false);
 
-/** Time within which the letter must follow a `g`. */
-const sequenceMs = 1_500;
-
-let lastG = Number.NEGATIVE_INFINITY;
+/** Whether the last key was a `g`: a screen's letter may follow, however late. */
+let isAfterG = false;
 
 /** Heeds keys wherever nobody types. */
 export function listenToKeys(): void {
@@ -52,21 +50,14 @@ export function listenToKeys(): void {
 }
 
 function handle(key: string): boolean {
-  if (performance.now() - lastG < sequenceMs) {
-    lastG = Number.NEGATIVE_INFINITY;
-    const screen = screens.find(({ letter }) => letter === key);
-    if (screen) navigate(screen.href);
-    return screen !== undefined;
-  }
-  const effect = effects[key];
+  const screen = isAfterG ? screens.find(({ letter }) => letter === key) : undefined;
+  isAfterG = key === "g";
+  const effect = screen ? () => navigate(screen.href) : effects[key];
   effect?.();
-  return effect !== undefined;
+  return isAfterG || effect !== undefined;
 }
 
 const effects: Readonly<Record<string, () => void>> = {
-  g: () => {
-    lastG = performance.now();
-  },
   "?": () => {
     isHelpShown.value = true;
   },
@@ -90,10 +81,10 @@ function moveRow(step: number): void {
   rows[Math.max(0, Math.min(rows.length - 1, next))]?.focus();
 }
 
-/** A key in a field or a dialog, and a space on a button, mean what they mean there. */
+/** A key in a field or an open dialog, and a space on a button, mean what they mean there. */
 function belongsTo(target: EventTarget | null, key: string): boolean {
   if (!(target instanceof HTMLElement)) return false;
-  if (target.closest("dialog")) return true;
+  if (target.closest("dialog[open]")) return true;
   if (key === " " && target.closest("button, a, summary, input")) return true;
   return target.matches("input:not([type=checkbox]), textarea, select");
 }

@@ -1,13 +1,22 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { Tallyman } from "../app/index.ts";
 import { startChild } from "../testing/child.ts";
 import { setup } from "../testing/index.ts";
-import { ensureRunSchema, migrate, readMigrations, runSchemaName } from "./index.ts";
+import { Database, ensureRunSchema, migrate, readMigrations, runSchemaName } from "./index.ts";
 import { refuseAmbiguity } from "./migrations.ts";
 import { migrateSchema } from "./migrator.ts";
+import { lockMigrations } from "./sql/migration.ts";
 import { registeredRuns, registerRun } from "./sql/simulation-run.ts";
 
 const platform = { schema: "tallyman", placeholder: "tallyman" } as const;
+
+async function waitingForLocks(database: Database): Promise<number> {
+  const { rows } = await database.query<{ count: number }>(
+    `SELECT count(*)::integer AS count FROM pg_locks WHERE locktype = 'advisory' AND NOT granted
+       AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`,
+  );
+  return rows[0]?.count ?? 0;
+}
 
 describe("migrate", () => {
   it("applies every migration once, and reports without applying on a dry run", async () => {
@@ -26,6 +35,23 @@ describe("migrate", () => {
     expect(exits).toEqual(exits.map(() => ({ code: 0, signal: null })));
     const applied = children.flatMap((child) => JSON.parse(child.lines.at(-1) ?? "[]") as string[]);
     expect(applied.toSorted()).toEqual((await readMigrations("platform")).map((migration) => migration.name));
+  });
+
+  it("finds the schema that another process made while it waited for that one", async () => {
+    await using t = await setup();
+    const waiting = t.use(await Database.connect({ url: t.url, poolMax: 1 }));
+    const schema = runSchemaName("late");
+    // From its first DDL on a backend trusts what it remembers, here that there is no such schema.
+    await ensureRunSchema(waiting, "early");
+    await waiting.query(`SELECT to_regclass('${schema}.migration')`);
+    let ensuring: Promise<string> | undefined;
+    await t.database.transaction(async (tx) => {
+      await lockMigrations(tx, { schema, placeholder: "sim" });
+      await tx.query(`CREATE SCHEMA ${schema}`);
+      ensuring = ensureRunSchema(waiting, "late");
+      await vi.waitFor(async () => expect(await waitingForLocks(t.database)).toBe(1));
+    });
+    expect(await ensuring).toBe(schema);
   });
 
   it("rolls a failing migration back whole and says which one and why", async () => {

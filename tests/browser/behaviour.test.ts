@@ -136,6 +136,21 @@ it("is worked by keyboard alone: screens, rows, sheet, dialog, help", async () =
   expect(await tallyman.commands.tsq.count({})).toBe(1);
 });
 
+it("heeds keys from the moment a dialog closes, while the browser still has its focus there", async () => {
+  await using t = await setup();
+  const { server } = await openServer(t);
+  const page = await openPage(t, browser(), `${server.url}/`);
+  await page.getByRole("heading", { name: "Overview", level: 1 }).waitFor();
+  await page.keyboard.press("?");
+  await page.getByRole("dialog", { name: "Keys" }).waitFor();
+  await page.evaluate(`
+    document.querySelector("dialog").close();
+    for (const key of ["g", "b"])
+      document.activeElement.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
+  `);
+  await page.getByRole("heading", { name: "Batches", level: 1 }).waitFor();
+});
+
 it("says what could not be loaded, and loads it when it is asked to", async () => {
   await using t = await setup();
   const { server } = await openSome(t);

@@ -37,12 +37,18 @@ export async function lockMigrations(tx: Transaction, { schema }: MigrationSchem
   await tx.query("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", [`tallyman migrate ${schema}`]);
 }
 
-/** Makes the schema and its record of migrations. Call under {@link lockMigrations}. */
+/**
+ * Makes the schema and its record of migrations. Call under {@link lockMigrations}.
+ *
+ * `IF NOT EXISTS` alone would not do: after the wait for the lock a backend may still remember that there is no
+ * such schema. A read of the catalogue's table sees what the others made, and makes the backend forget.
+ */
 export async function createMigrationTable(
   tx: Transaction,
   { schema, placeholder }: MigrationSchema,
 ): Promise<void> {
-  await tx.query(`CREATE SCHEMA IF NOT EXISTS ${quoteIdentifier(schema)}`);
+  const { rowCount } = await tx.query("SELECT FROM pg_namespace WHERE nspname = $1", [schema]);
+  if (rowCount === 0) await tx.query(`CREATE SCHEMA ${quoteIdentifier(schema)}`);
   await tx.query(
     `CREATE TABLE IF NOT EXISTS ${placeholder}.migration (
        version int PRIMARY KEY,
