@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { TcpProxy } from "../../tests/helpers/tcp-proxy.ts";
 import type { Role, Slot } from "../fleet/plan.ts";
 import { pick } from "../random.ts";
-import { between, type Fault } from "./fault.ts";
+import { between, type Fault, slotsWith } from "./fault.ts";
 
 /** Longer than every lease, claim and heartbeat of the fleet. */
 const outage = { lowMs: 1_800, highMs: 3_200 };
@@ -19,6 +19,9 @@ const statements: Readonly<Record<Role, readonly string[]>> = {
   indexer: ["COMMIT", "COMMIT", "coordinator_batches"],
 };
 
+/** Part of the statement by which an indexer locks the files that it is about to write. */
+const flushBegins = "s(filename, claim_version, resume_at)";
+
 /** What can happen between a process and the database. */
 export function networkFaults(slots: readonly Slot[]): Fault[] {
   const targets = slots.map(({ name }) => name);
@@ -31,6 +34,7 @@ export function networkFaults(slots: readonly Slot[]): Fault[] {
       end: (network) => network.comeUp(),
     }),
     requestsLate(targets),
+    flushLate(slotsWith(slots, "indexer")),
     outageOf(targets, {
       name: "answers-lost",
       weight: 4,
@@ -77,6 +81,25 @@ function requestsLate(targets: readonly string[]): Fault {
       await sleep(between(outage.lowMs, outage.highMs, random));
       network.release();
       return "done";
+    },
+  };
+}
+
+/** An indexer's flush arrives when the other indexer of its run has taken the files over. */
+function flushLate(indexers: readonly string[]): Fault {
+  return {
+    name: "flush-late",
+    // The second half are the others: they must be well.
+    targets: indexers.slice(0, indexers.length / 2),
+    lastsMs: beginWithinMs + outage.highMs,
+    weight: 4,
+    inject: async (stage, { target }) => {
+      const { network } = stage.member(target);
+      const isHeld = network.holdFrom(flushBegins).then(() => true);
+      const hasBegun = await Promise.race([isHeld, sleep(beginWithinMs, false)]);
+      if (hasBegun) await sleep(outage.highMs);
+      network.release();
+      return hasBegun ? "done" : "missed";
     },
   };
 }

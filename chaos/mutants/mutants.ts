@@ -43,5 +43,5 @@ export const mutants: readonly Mutant[] = [
   { name: "position-before-rows", parts: ["pipeline"], faults: ["crash:indexer.after-ack"], breaks: ["I2"] },
   { name: "sweep-removed", parts: ["pipeline"], faults: ["announcement-lost", "file-late"], breaks: ["I6"] },
   { name: "term-not-counted", parts: ["scheduler"], faults: ["kill", "pause"], breaks: ["I4"] },
-  { name: "claim-fence-dropped", parts: ["pipeline"], faults: ["pause", "requests-late"], breaks: ["I2"] },
+  { name: "claim-fence-dropped", parts: ["pipeline"], faults: ["flush-late"], breaks: ["I2"] },
 ];
