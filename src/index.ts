@@ -90,6 +90,7 @@ export {
   type TransactionOption,
   TransientError,
   type TroubleshootingQueue,
+  type TsqCursor,
   type TsqFilter,
   type TsqGroup,
   type TsqListOptions,

@@ -113,6 +113,8 @@ describe.each(places)("commands from the command line, by way of %s", (place) =>
     [["send", "Ship", "--batch", nobody], 3, "[BATCH_NOT_FOUND]"],
     [["tsq", "retry", nobody], 3, "[COMMAND_NOT_FOUND]"],
     [["tsq", "retry"], 2, "not both, not neither"],
+    [["tsq", "retry", nobody, "--type", "Ship"], 2, "go with --all"],
+    [["tsq", "retry", nobody, "--dry-run"], 3, "[COMMAND_NOT_FOUND]"],
   ])("refuses %j with exit code %i", async (args, exit, text) => {
     await using t = await setup();
     const { run, json } = commandLine(await flagsTo(place, t));
@@ -124,7 +126,7 @@ describe.each(places)("commands from the command line, by way of %s", (place) =>
     ['{"commandType": "Ship"}\nnot JSON', "commands.ndjson:2 is not JSON"],
     ['{"commandType": "Ship"}\n{"data": 1}', "commands.ndjson:2 has no commandType"],
     ['{"commandType": "Ship", "domain": "a"}\n{"commandType": "Ship", "domain": "b"}', "names domain 'b'"],
-    ['{"commandType": "Ship", "runAt": "soon"}', "'0.runAt' must match format"],
+    ['{"commandType": "Ship", "runAt": "soon"}', "Item 1: Field 'runAt' must match format"],
     ["", "[BATCH_EMPTY]"],
   ])("creates nothing from a file like %j", async (content, text) => {
     await using t = await setup();

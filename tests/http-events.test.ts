@@ -63,6 +63,29 @@ describe("live events", () => {
     ending.abort();
   });
 
+  it("tell of an old batch that runs, and of what operators do", async () => {
+    await using t = await setup();
+    const { server, client, tallyman } = await openServer(t);
+    const commands = [{ commandType: "Ship", data: {} }];
+    const create = () => tallyman.commands.createBatch("orders", commands, { open: true });
+    const old = await create();
+    const worker = t.use(tallyman.commands.worker({ domain: "orders", handlers: { Ship: () => undefined } }));
+    await worker.start();
+    await expect
+      .poll(async () => (await tallyman.commands.getBatch("orders", old))?.status)
+      .toBe("IN_PROGRESS");
+    for (let n = 0; n < 50; n++) await tallyman.commands.createBatch("later", commands);
+    const ending = new AbortController();
+    const running = watch(server.url, "running", ending.signal);
+    const actions = watch(server.url, "actions", ending.signal);
+    expect((await next(running)).data).toMatchObject({ items: [{ batchId: old }] });
+    expect((await next(actions)).data).toMatchObject({ items: [] });
+    await client.call("POST /api/batches/:batchId/seal", { params: { batchId: old } });
+    expect((await next(running)).data).toMatchObject({ items: [] });
+    expect((await next(actions)).data).toMatchObject({ items: [{ action: "batch.seal" }] });
+    ending.abort();
+  });
+
   it("are refused for topics that are none", async () => {
     await using t = await setup();
     const { server } = await openServer(t);

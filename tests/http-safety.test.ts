@@ -1,5 +1,6 @@
 import { connect, type Socket } from "node:net";
 import { describe, expect, it } from "vitest";
+import { Tallyman } from "../src/app/index.ts";
 import { TallymanClient } from "../src/client/index.ts";
 import { configureLogging, type LogRecord } from "../src/runtime/index.ts";
 import { setup } from "../src/testing/index.ts";
@@ -82,6 +83,17 @@ describe("log-in", () => {
     ]);
   });
 
+  it("is still asked for when the last token has expired; the way in is a new one", async () => {
+    await using t = await setup();
+    const tallyman = t.use(await Tallyman.connect({ database: t.url }));
+    await tallyman.tokens.create({ name: "short", role: "admin", expiresInMs: 1, createdBy: "test" });
+    const { server } = await openServer(t);
+    expect((await fetch(`${server.url}/api/tokens`)).status).toBe(401);
+    const { token } = await tallyman.tokens.create({ name: "new", role: "admin", createdBy: "test" });
+    const client = new TallymanClient({ url: server.url, token });
+    expect(await client.call("GET /api/tokens")).toHaveLength(2);
+  });
+
   it("is asked of everybody where other machines reach the server", async () => {
     await using t = await setup();
     const { tallyman } = await openServer(t);
@@ -114,9 +126,42 @@ describe("payloads", () => {
       nested: [{ password: "[hidden]", note: "n" }],
     });
   });
+
+  it("stay hidden from whoever may not see them, also by a token that they make", async () => {
+    await using t = await setup();
+    const { server, tallyman } = await openServer(t);
+    const { token } = await tallyman.tokens.create({
+      name: "blind",
+      role: "admin",
+      canViewPayloads: false,
+      createdBy: "test",
+    });
+    const client = new TallymanClient({ url: server.url, token });
+    const make = (body: object) =>
+      client.call("POST /api/tokens", { body: { name: "x", role: "read", ...body } });
+    await expect(make({ canViewPayloads: true })).rejects.toMatchObject({ code: "ROLE_INSUFFICIENT" });
+    const made = await make({});
+    expect(await tallyman.tokens.authenticate(made.token)).toMatchObject({ canViewPayloads: false });
+  });
 });
 
 describe("limits", () => {
+  it("are told to a request that never becomes whole, in the form of every failure", async () => {
+    await using t = await setup();
+    const { server } = await openServer(t, { requestTimeoutMs: 300, headersTimeoutMs: 300 });
+    const socket = connect(server.port, "127.0.0.1").setEncoding("utf8");
+    socket.write(
+      "POST /api/tsq/retry HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{",
+    );
+    let answer = "";
+    for await (const chunk of socket) answer += chunk;
+    expect(answer).toMatch(/^HTTP\/1\.1 408 /);
+    expect(JSON.parse(answer.split("\r\n\r\n")[1] ?? "")).toMatchObject({
+      success: false,
+      error: { code: "REQUEST_TIMED_OUT" },
+    });
+  });
+
   it("cut slow sockets while health still answers", async () => {
     await using t = await setup();
     const { server } = await openServer(t, { headersTimeoutMs: 500, requestTimeoutMs: 1_000 });

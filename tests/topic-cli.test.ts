@@ -84,9 +84,11 @@ describe.each(places)("tallyman topic, by way of %s", (place) => {
       errors: expect.stringContaining("[TOPIC_NOT_FOUND]"),
     });
     expect(await run("topic", "pause", "nowhere", "g")).toMatchObject({ code: 3 });
-    const usage = await run("topic", "seek", "t", "g", "--to", "yesterdy");
-    expect(usage.code).toBe(2);
-    expect(usage.errors).toContain("Write beginning, end, a position, or a time");
+    for (const to of ["yesterdy", "position:2", "1.5"]) {
+      const usage = await run("topic", "seek", "t", "g", "--to", to);
+      expect(usage.code, to).toBe(2);
+      expect(usage.errors).toContain("Write beginning, end, a position, or a time");
+    }
   });
 });
 

@@ -17,6 +17,7 @@ export { LocalCaller, type LocalCallerOptions } from "./local-caller.ts";
 export { type Attention, readOverview } from "./overview.ts";
 export {
   closed,
+  keyLettersMax,
   nothing,
   type OverviewSample,
   type Route,

@@ -1,6 +1,7 @@
 import type { Static, TObject, TSchema } from "typebox";
 import { Type } from "typebox";
 import type { ActionOutcome, Tallyman } from "../app/index.ts";
+import { TallymanError } from "../errors/index.ts";
 import type { Caller, Role } from "../operators/index.ts";
 import { createOnce } from "../operators/index.ts";
 
@@ -145,6 +146,8 @@ export function action<
 }
 
 const keyHeader = "idempotency-key";
+/** Letters of an Idempotency-Key at most. */
+export const keyLettersMax = 255;
 
 /** Heeds an Idempotency-Key: a repetition is answered as before, and changes nothing. */
 async function once<T>(
@@ -155,6 +158,14 @@ async function once<T>(
 ): Promise<ActionResult<T>> {
   const key = headers[keyHeader];
   if (!isCreating || key === undefined) return run();
+  if (key.length < 1 || key.length > keyLettersMax)
+    throw new TallymanError(
+      "REQUEST_INVALID",
+      `Header 'Idempotency-Key' must have 1 to ${keyLettersMax} letters.`,
+      {
+        details: { field: "Idempotency-Key" },
+      },
+    );
   const call = { actor: caller.actor, key, request: { name, params, query, body } };
   const { answer, isRepeated } = await inside.database.transaction((tx) => createOnce(tx, call, run));
   return isRepeated ? { ...answer, target: { ...answer.target, repeated: true }, changed: 0 } : answer;

@@ -47,16 +47,37 @@ export function validationError(
   part: string,
   schema: TSchema | undefined,
 ): TallymanError {
-  const where = part === "querystring" ? "Parameter" : "Field";
   const { missingProperty, additionalProperty, allowedValues } = params as FaultParameters;
-  const field = missingProperty ?? additionalProperty ?? instancePath.slice(1).replaceAll("/", ".");
+  const path = instancePath.split("/").slice(1);
+  const name = missingProperty ?? additionalProperty;
+  const field = [...path.slice(isList(schema) ? 1 : 0), ...(name === undefined ? [] : [name])].join(".");
+  // Of an import: people count from one.
+  const item = isList(schema) && path[0] !== undefined ? `Item ${Number(path[0]) + 1}: ` : "";
+  const where = part === "querystring" ? "Parameter" : "Field";
   const invalid = (text: string) =>
-    new TallymanError("REQUEST_INVALID", `${where} '${field}' ${text}`, { details: { field } });
+    new TallymanError("REQUEST_INVALID", `${item}${where} '${field}' ${text}`, { details: { field } });
   if (keyword === "required") return invalid("is missing.");
   if (keyword === "enum") return invalid(`must be one of ${allowedValues?.join(", ")}.`);
   if (keyword !== "additionalProperties") return invalid(`${message}.`);
-  const { properties = {} } = (schema ?? {}) as { properties?: object };
-  return invalid(`is unknown. ${didYouMean(field, Object.keys(properties))}`);
+  return invalid(`is unknown. ${didYouMean(name ?? "", fieldsAt(schema, path))}`);
+}
+
+function isList(schema: TSchema | undefined): boolean {
+  return (schema as { type?: string } | undefined)?.type === "array";
+}
+
+/** Names of the fields that a schema has at a place within. */
+function fieldsAt(schema: TSchema | undefined, path: readonly string[]): string[] {
+  const inner = path.reduce<Nested | undefined>(
+    (outer, part) => outer?.properties?.[part] ?? outer?.items,
+    schema,
+  );
+  return Object.keys(inner?.properties ?? {});
+}
+
+interface Nested {
+  readonly properties?: Readonly<Record<string, Nested>>;
+  readonly items?: Nested;
 }
 
 type Fault = Pick<ErrorObject, "keyword" | "params" | "instancePath" | "message">;

@@ -55,12 +55,18 @@ export function formatDuration(ms: number): string {
 
 /** Parses a time in ISO 8601. */
 export function parseTime(option: string, text: string): Date {
-  const time = new Date(text);
-  if (!Number.isNaN(time.getTime()) && /^\d{4}-\d\d-\d\d/.test(text)) return time;
+  const time = timeOf(text);
+  if (time) return time;
   throw new TallymanError(
     "USAGE",
     `${option} must be a time such as 2030-01-01T09:00:00Z, but is '${text}'.`,
   );
+}
+
+/** A time in ISO 8601; undefined for what is none. Dates alone would take almost any text for one. */
+export function timeOf(text: string): Date | undefined {
+  const time = new Date(text);
+  return /^\d{4}-\d\d-\d\d/.test(text) && !Number.isNaN(time.getTime()) ? time : undefined;
 }
 
 /** Who acts, for the audit: the one named, or the user of this machine; in containers that may be a mere number. */

@@ -3,6 +3,7 @@ import { exitCodes, TallymanError } from "../errors/index.ts";
 import { type GroupInfo, NatsTopics, type SeekTarget, type TopicInfo } from "../topics/index.ts";
 import { ApiTopics, type OperatedTopics } from "./api-topics.ts";
 import { type AuditedOptions, audited } from "./audited.ts";
+import { timeOf } from "./command-options.ts";
 import { durationText, parseDuration } from "./duration.ts";
 import { openConfig, withCaller } from "./open.ts";
 import { alignColumns, printResult } from "./output.ts";
@@ -218,8 +219,8 @@ async function withTopics<T>(options: Options, work: (topics: OperatedTopics) =>
 function parseTarget(text: string): SeekTarget {
   if (text === "beginning" || text === "end") return text;
   if (/^\d+$/.test(text)) return { position: Number(text) };
-  const time = new Date(text);
-  if (!Number.isNaN(time.getTime())) return { time };
+  const time = timeOf(text);
+  if (time) return { time };
   throw new InvalidArgumentError("Write beginning, end, a position, or a time like 2025-01-31T12:00Z.");
 }
 

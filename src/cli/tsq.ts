@@ -66,7 +66,7 @@ function listCommand(): Command {
   return withFilter(new Command("list"))
     .description("list the commands in the troubleshooting queue, oldest first")
     .option("--limit <n>", "commands at most, up to 1000", "20")
-    .option("--cursor <commandId>", "go on after this command")
+    .option("--cursor <domain/commandId>", "go on after this command")
     .addHelpText("after", "\nExample:\n  $ tallyman tsq list --domain orders --json | jq '.[].errorMessage'")
     .action(async (_options: ListOptions, command: Command) => {
       const options = command.optsWithGlobals<ListOptions>();
@@ -145,12 +145,14 @@ function actionCommand(name: ActionName, description: string): Command {
     });
 }
 
-function refuseBadTarget(ids: readonly string[], { all }: ActionOptions): void {
-  if (ids.length > 0 !== (all ?? false)) return;
-  throw new TallymanError(
-    "USAGE",
-    "Name the commands by id, or pass --all with filters; not both, not neither.",
-  );
+function refuseBadTarget(ids: readonly string[], { all, type, signature }: ActionOptions): void {
+  if (ids.length > 0 === (all ?? false))
+    throw new TallymanError(
+      "USAGE",
+      "Name the commands by id, or pass --all with filters; not both, not neither.",
+    );
+  if (!all && (type !== undefined || signature !== undefined))
+    throw new TallymanError("USAGE", "--type and --signature go with --all; ids name the commands already.");
 }
 
 interface ActionOutcome {
@@ -161,16 +163,26 @@ interface ActionOutcome {
 async function actOnEach(
   caller: Caller,
   name: ActionName,
-  commandIds: string[],
+  ids: readonly string[],
   options: ActionOptions,
 ): Promise<ActionOutcome> {
-  const matched = commandIds.length;
-  if (options.dryRun) return { matched, changed: 0 };
+  const commandIds = [...new Set(ids)];
   const { domain = defaultDomain } = options;
+  if (options.dryRun) return { matched: await countTroubled(caller, domain, commandIds), changed: 0 };
   const { changed } = await caller.call(`POST /api/tsq/${name}`, {
     body: { domain, commandIds, ...resultOf(options) },
   });
-  return { matched, changed };
+  return { matched: commandIds.length, changed };
+}
+
+/** How many of these an action would change; one that is not there is an error, as it is for the action. */
+async function countTroubled(caller: Caller, domain: string, commandIds: readonly string[]): Promise<number> {
+  const found = await Promise.all(
+    commandIds.map((commandId) =>
+      caller.call("GET /api/domains/:domain/commands/:commandId", { params: { domain, commandId } }),
+    ),
+  );
+  return found.filter(({ status }) => status === "IN_TROUBLESHOOTING_QUEUE").length;
 }
 
 /** Call by call, as many as each takes. What comes back into the queue meanwhile is left for the next time. */
@@ -178,9 +190,9 @@ async function actOnAll(caller: Caller, name: ActionName, options: ActionOptions
   const matching = filterOf(options);
   const { matched } = await caller.call("GET /api/tsq/preview", { query: matching });
   if (options.dryRun || !options.yes) return { matched, changed: 0 };
-  const body = { matching, ...resultOf(options) };
   let changed = 0;
   for (let remaining = matched; remaining > 0 && changed < matched; ) {
+    const body = { matching, limit: matched - changed, ...resultOf(options) };
     const step = await caller.call(`POST /api/tsq/${name}`, { body });
     if (step.changed === 0) break;
     changed += step.changed;

@@ -63,6 +63,8 @@ async function runUntilIdle(commands: CommandBus, worker: Worker): Promise<void>
   const idle = new AbortController();
   const ended = new AbortController();
   const watch = untilIdle(commands, worker, ended.signal).finally(() => idle.abort());
+  // What it fails with is thrown below, when running handlers have ended.
+  watch.catch(() => undefined);
   try {
     await runUntilSignal([worker], { signal: idle.signal });
   } finally {

@@ -145,7 +145,10 @@ function serverUrlOf(url: string): string {
 async function dataOf(response: Response): Promise<unknown> {
   const envelope = (await response.json().catch(() => undefined)) as Envelope | undefined;
   if (response.ok && envelope?.success) return envelope.data;
-  const error = envelope?.error ?? { code: "INTERNAL", message: `The server answered ${response.status}.` };
+  const told = envelope?.error;
+  // A proxy on the way has errors of its own form.
+  const isOurs = typeof told?.code === "string" && typeof told.message === "string";
+  const error = isOurs ? told : { code: "INTERNAL", message: `The server answered ${response.status}.` };
   throw new ApiError(response.status, error);
 }
 

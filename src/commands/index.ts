@@ -73,7 +73,7 @@ export type { AuditEvent } from "./sql/audit.ts";
 export type { BatchCounts } from "./sql/batch-counts.ts";
 export type { DomainStats } from "./sql/domains.ts";
 export type { BusStats, Miscount } from "./sql/recount.ts";
-export type { TsqGroup } from "./sql/tsq.ts";
+export type { TsqCursor, TsqGroup } from "./sql/tsq.ts";
 export type {
   OperatorOptions,
   TroubleshootingQueue,

@@ -38,7 +38,7 @@ describe("troubleshooting queue", () => {
     const errorSignature = groups[1]?.errorSignature ?? "";
     const closed = await bus.tsq.list({ domain: "d", errorSignature });
     expect(closed.map(({ data }) => (data as { n: number }).n)).toEqual([0, 3, 6]);
-    expect(await bus.tsq.list({ errorSignature, cursor: closed[0]?.commandId, limit: 1 })).toMatchObject([
+    expect(await bus.tsq.list({ errorSignature, cursor: closed[0], limit: 1 })).toMatchObject([
       { data: { n: 3 } },
     ]);
     expect(await bus.tsq.count({ domain: "d", commandType: "T" })).toBe(9);

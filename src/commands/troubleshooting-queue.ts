@@ -14,6 +14,7 @@ import {
   lockCommands,
   lockTroubled,
   selectTroubled,
+  type TsqCursor,
   type TsqFilterRow,
   type TsqGroup,
 } from "./sql/tsq.ts";
@@ -35,8 +36,8 @@ export interface TsqFilter {
 export interface TsqListOptions extends TsqFilter {
   /** Default 100, at most 1000. */
   readonly limit: number;
-  /** Id of the last command of the page before. */
-  readonly cursor?: string;
+  /** The last command of the page before. */
+  readonly cursor?: TsqCursor;
 }
 
 /** What an action is for: commands by id, or all that match a filter, the oldest `limit` of them if that is given. */
@@ -97,8 +98,8 @@ export class TroubleshootingQueue {
       given,
       { limit: wholeNumber({ max: pageMax }) },
     );
-    if (cursor !== undefined) refuseBadUuid("cursor", cursor);
-    return selectTroubled(this.#database, toRow(filter), { limit, cursor: cursor ?? null });
+    if (cursor !== undefined) refuseBadUuid("cursor", cursor.commandId);
+    return selectTroubled(this.#database, toRow(filter), { limit, cursor });
   }
 
   /** Matching commands by domain, type and kind of error, the largest group first. */

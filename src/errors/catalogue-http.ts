@@ -14,6 +14,13 @@ export const httpCodes = {
     meaning: "The body of a request is larger than the HTTP API takes.",
     remedy: "Send less at once.",
   },
+  REQUEST_TIMED_OUT: {
+    status: 408,
+    exit: exitCodes.error,
+    meaning:
+      "A request to the HTTP API was not there as a whole within the time that the server waits for one.",
+    remedy: "Send it faster or in parts, or raise server.requestTimeoutMs.",
+  },
   REQUEST_FORBIDDEN: {
     status: 403,
     exit: exitCodes.error,

@@ -4,7 +4,7 @@ import { TallymanError } from "../errors/index.ts";
 import { type GivenOptions, oneOf, required, resolveOptions, systemClock } from "../runtime/index.ts";
 import {
   deleteOldSessions,
-  hasValidToken,
+  hasToken,
   insertToken,
   revokeToken,
   selectTokens,
@@ -111,10 +111,10 @@ export class AccessTokens {
     });
   }
 
-  /** Whether anybody has a token; while nobody has, nobody is asked for one on loopback. */
+  /** Whether there are tokens, also expired ones; while there are none, nobody is asked for one on loopback. */
   async areInUse(): Promise<boolean> {
     if (this.#any && isFresh(this.#any)) return this.#any.value;
-    const value = await hasValidToken(this.#database);
+    const value = await hasToken(this.#database);
     this.#any = { value, atMs: systemClock.monotonicMs() };
     return value;
   }

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { TallymanError } from "../errors/index.ts";
 import { type AccessTokens, type Caller, type Role, roles } from "../operators/index.ts";
-import { isLoopback } from "./access.ts";
+import { isPublic, type Listening } from "./access.ts";
 import { RateLimiter } from "./rate-limiter.ts";
 
 /** The cookie of the dashboard. */
@@ -26,9 +26,9 @@ export class Authentication {
   readonly #isPublic: boolean;
   readonly #wrongTokens = new RateLimiter({ max: wrongTokensMax, windowMs: minuteMs });
 
-  constructor(tokens: AccessTokens, host: string) {
+  constructor(tokens: AccessTokens, listening: Listening) {
     this.#tokens = tokens;
-    this.#isPublic = !isLoopback(host);
+    this.#isPublic = isPublic(listening);
   }
 
   /** Whether a caller needs a token. */

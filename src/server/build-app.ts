@@ -11,7 +11,7 @@ import { eventRoutes } from "./events/event-routes.ts";
 import type { HttpServerOptions } from "./http-server.ts";
 import { parseNdjson } from "./ndjson.ts";
 import { RateLimiter } from "./rate-limiter.ts";
-import { reportError, reportUnknownRoute } from "./report-error.ts";
+import { reportClientError, reportError, reportUnknownRoute } from "./report-error.ts";
 import { documentRoutes } from "./routes/documents.ts";
 import { healthRoutes } from "./routes/health.ts";
 import { sessionRoutes } from "./routes/session.ts";
@@ -47,6 +47,7 @@ export async function buildApp(
     keepAliveTimeout: keepAliveMs,
     forceCloseConnections: "idle",
     genReqId: requestIdOf,
+    clientErrorHandler: reportClientError,
     http: {
       headersTimeout: options.headersTimeoutMs,
       connectionsCheckingInterval: checkIntervalMs,
@@ -54,7 +55,7 @@ export async function buildApp(
     },
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: pathParameterLettersMax },
   });
-  const authentication = new Authentication(context.tallyman.tokens, options.host);
+  const authentication = new Authentication(context.tallyman.tokens, options);
   app.setValidatorCompiler(compileValidator);
   app.setErrorHandler(reportError);
   app.addContentTypeParser("application/x-ndjson", (_request: FastifyRequest, stream: IncomingMessage) =>
@@ -81,15 +82,12 @@ export async function buildApp(
   return app;
 }
 
-function guardRequests(
-  app: FastifyInstance,
-  { host, requestsPerSecondMax }: Readonly<HttpServerOptions>,
-): void {
-  const limiter = new RateLimiter({ max: requestsPerSecondMax, windowMs: secondMs });
+function guardRequests(app: FastifyInstance, options: Readonly<HttpServerOptions>): void {
+  const limiter = new RateLimiter({ max: options.requestsPerSecondMax, windowMs: secondMs });
   app.addHook("onRequest", async (request, reply) => {
     void reply.headers(safetyHeaders).header("x-request-id", request.id);
     refuseTooMany(limiter.hit(request.ip));
-    refuseOtherSites(request, host);
+    refuseOtherSites(request, options);
   });
   app.addHook("onSend", sendCompact);
 }

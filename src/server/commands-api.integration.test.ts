@@ -60,6 +60,18 @@ describe("the command bus over HTTP", () => {
     ]);
   });
 
+  it.each(["", "x".repeat(256)])("refuses an Idempotency-Key that is empty or too long", async (key) => {
+    await using t = await setup();
+    const { server } = await open(t);
+    const response = await fetch(`${server.url}/api/domains/${domain}/batches`, {
+      method: "POST",
+      headers: { "content-type": "application/json", "idempotency-key": key },
+      body: JSON.stringify({ commands: [{ commandType: "Ship", data: {} }] }),
+    });
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({ error: { details: { field: "Idempotency-Key" } } });
+  });
+
   it("creates once under an Idempotency-Key, however often it is asked", async () => {
     await using t = await setup();
     const { client, tallyman } = await open(t);
@@ -168,6 +180,29 @@ describe("the command bus over HTTP", () => {
     expect(retry.status).toBe(400);
   });
 
+  it("pages through troubles of all domains, also when one id is in two of them", async () => {
+    await using t = await setup();
+    const { tallyman, client } = await open(t);
+    const commandId = "01900000-0000-7000-8000-000000000001";
+    for (const own of ["billing", "shipping"]) {
+      for (const id of [commandId, undefined])
+        await tallyman.commands.send(own, "Ship", { ...(id && { commandId: id }), data: {} });
+      const worker = t.use(tallyman.commands.worker({ domain: own, pollIntervalMs: 50, handlers: {} }));
+      await worker.start();
+    }
+    await expect.poll(() => tallyman.commands.tsq.count()).toBe(4);
+    const seen: string[] = [];
+    for (let cursor: string | null | undefined; cursor !== null; ) {
+      const query = { limit: 1, ...(cursor !== undefined && { cursor }) };
+      const page = await client.call("GET /api/tsq", { query });
+      seen.push(...page.items.map((item) => `${item.domain} ${item.commandId}`));
+      cursor = page.nextCursor;
+    }
+    expect(new Set(seen).size).toBe(4);
+    const once = await client.call("POST /api/tsq/cancel", { body: { matching: {}, limit: 3 } });
+    expect(once).toEqual({ changed: 3, remaining: 1 });
+  });
+
   it("says what is wrong with a line of an import, and changes nothing", async () => {
     await using t = await setup();
     const { server, tallyman } = await open(t);
@@ -186,9 +221,10 @@ describe("the command bus over HTTP", () => {
     });
     expect(await send(`${good}\n{"data":{}}`)).toMatchObject({
       status: 400,
-      body: {
-        error: { code: "REQUEST_INVALID", details: { field: expect.stringContaining("commandType") } },
-      },
+      body: { error: { code: "REQUEST_INVALID", message: "Item 2: Field 'commandType' is missing." } },
+    });
+    expect(await send(`${good}\n\n{"commandType":"Ship","data":{},"prio":1}`)).toMatchObject({
+      body: { error: { message: expect.stringMatching(/^Item 2: Field 'prio' is unknown\. .*priority/) } },
     });
     expect(await tallyman.commands.listAllBatches()).toEqual([]);
     expect(await send(`${good}\n\n${good}\n`)).toMatchObject({

@@ -2,6 +2,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { extname, join, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { TallymanError } from "../errors/index.ts";
 
 /** Where the build puts the dashboard; seen from the sources and from the built package alike. */
 const folder = fileURLToPath(new URL("../../dist/dashboard/", import.meta.url));
@@ -38,10 +39,18 @@ export async function serveDashboard(app: FastifyInstance): Promise<SendPage> {
     );
   }
   return (request, reply) => {
-    if (!page || !isForPage(request)) return false;
+    if (!isForPage(request)) return false;
+    if (!page) throw notBuilt();
     void reply.type("text/html; charset=utf-8").header("cache-control", "no-cache").send(page);
     return true;
   };
+}
+
+function notBuilt(): TallymanError {
+  return new TallymanError(
+    "ROUTE_NOT_FOUND",
+    "The dashboard is not built in this copy of Tallyman: run 'npm run build:dashboard' there, and start again. The API works without.",
+  );
 }
 
 /** Programs that lose their way in the API get an error, browsers the page. */

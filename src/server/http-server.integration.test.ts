@@ -225,6 +225,33 @@ describe("HTTP API of the coordinator", () => {
     expect(response.statusCode).toBe(403);
   });
 
+  it("takes pages of the proxy before it for its own, and asks everybody for a token then", async () => {
+    await using t = await setup();
+    const tallyman = t.use(await Tallyman.connect({ database: t.url }));
+    const publicUrl = "https://tallyman.example";
+    const server = t.use(createServer(tallyman, { port: 0, publicUrl }));
+    await expect(server.start()).rejects.toMatchObject({ code: "PUBLIC_BIND_REFUSED" });
+    const { token } = await tallyman.tokens.create({ name: "ops", role: "admin", createdBy: "test" });
+    const proxied = t.use(createServer(tallyman, { port: 0, publicUrl }));
+    await proxied.start();
+    const from = async (host: string, headers: Record<string, string>) => {
+      const path = "/api/overview";
+      const sent = request({ port: proxied.port, path, headers: { host, ...headers } }).end();
+      const [response] = (await once(sent, "response")) as [IncomingMessage];
+      response.resume();
+      return response.statusCode;
+    };
+    const authorization = `Bearer ${token}`;
+    for (const host of ["tallyman.example", "127.0.0.1"])
+      expect(await from(host, { authorization, origin: publicUrl })).toBe(200);
+    expect(await from("tallyman.example", {})).toBe(401);
+    expect(await from("tallyman.example", { authorization, origin: "https://evil.example" })).toBe(403);
+    expect(await from("evil.example", { authorization })).toBe(403);
+    expect(() => createServer(tallyman, { publicUrl: "tallyman.example" })).toThrow(
+      "https://tallyman.example",
+    );
+  });
+
   it("serves health, readiness and metrics", async () => {
     await using t = await setup();
     const { server, tallyman, coordinator } = await openLeader(t);

@@ -16,13 +16,18 @@ export interface HttpServerOptions {
   readonly host: string;
   /** Port; 0 picks a free one. Default 8082. */
   readonly port: number;
+  /**
+   * Address by which others reach it through a proxy that speaks TLS, such as `https://tallyman.example`: pages of
+   * that address may use the API, and everybody is asked for a token. Default: no proxy.
+   */
+  readonly publicUrl?: string;
   /** Largest body of a request. Default 1 MiB. */
   readonly bodyBytesMax: number;
   /** Largest body of an import of commands. Default 256 MiB. */
   readonly importBytesMax: number;
   /** Longest time until a request's headers are there. Default 10 s. */
   readonly headersTimeoutMs: number;
-  /** Longest time until a whole request is there. Default 30 s. */
+  /** Longest time until a whole request is there, an import too. Default 5 minutes. */
   readonly requestTimeoutMs: number;
   /** Requests that one address may send per second. Default 10,000. */
   readonly requestsPerSecondMax: number;
@@ -32,15 +37,16 @@ export interface HttpServerOptions {
   readonly redactedFields: readonly string[];
 }
 
-const defaults: HttpServerOptions = {
+const defaults = {
   host: "127.0.0.1",
   port: 8082,
   bodyBytesMax: 1_048_576,
   importBytesMax: 268_435_456,
   headersTimeoutMs: 10_000,
-  requestTimeoutMs: 30_000,
+  requestTimeoutMs: 300_000,
   requestsPerSecondMax: 10_000,
   heartbeatTimeoutMs: 60_000,
+  publicUrl: undefined,
   redactedFields: [],
 };
 
@@ -66,6 +72,7 @@ export class HttpServer extends MonitoredService {
     super("server.http");
     this.#options = resolveOptions<HttpServerOptions>(defaults, given, {
       port: wholeNumber({ min: 0, max: 65_535 }),
+      publicUrl: validUrl,
     });
     const { heartbeatTimeoutMs, redactedFields } = this.#options;
     this.#sampler = new OverviewSampler(tallyman);
@@ -100,7 +107,7 @@ export class HttpServer extends MonitoredService {
 
   protected override async onStart(): Promise<void> {
     const { host, port } = this.#options;
-    await refusePublicBind(host, this.#context.tallyman.tokens);
+    await refusePublicBind(this.#options, this.#context.tallyman.tokens);
     this.#events = new EventHub(this.#context);
     this.#app = await buildApp(this.#context, this.#options, this.#events);
     await this.#app.listen({ host, port }).catch((cause: NodeJS.ErrnoException) => {
@@ -132,6 +139,12 @@ export class HttpServer extends MonitoredService {
  */
 export function createServer(tallyman: Tallyman, options: GivenOptions<HttpServerOptions> = {}): HttpServer {
   return new HttpServer(tallyman, options);
+}
+
+function validUrl(url: string): string | undefined {
+  const isPlain =
+    URL.canParse(url) && /^https?:$/.test(new URL(url).protocol) && new URL(url).pathname === "/";
+  return isPlain ? undefined : "an address such as https://tallyman.example";
 }
 
 function portTaken(port: number, cause: Error): TallymanError {

@@ -138,7 +138,7 @@ describe("jobs over HTTP", () => {
       ["POST /api/jobs", { ...body, key: long }, 400, "key"],
       ["POST /api/jobs", { ...body, key: "a\0" }, 400, "key"],
       ["POST /api/jobs", { ...body, jitterMs: -1 }, 400, "jitterMs"],
-      ["POST /api/jobs", { ...body, command: { domain: "d" } }, 400, "commandType"],
+      ["POST /api/jobs", { ...body, command: { domain: "d" } }, 400, "command.commandType"],
       ["GET /api/jobs?status=LATE", undefined, 400, "status"],
       [`GET /api/jobs/${long}`, undefined, 400, "key"],
       ["GET /api/jobs/a%00b", undefined, 400, "key"],

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import type { RouteSpec } from "../api/index.ts";
+import { keyLettersMax, type RouteSpec } from "../api/index.ts";
 import { Failure, successOf } from "./envelope.ts";
 import { binaryContentType, isImport } from "./serve-routes.ts";
 
@@ -66,7 +66,7 @@ const idempotencyKey: Parameter = {
   name: "Idempotency-Key",
   in: "header",
   required: false,
-  schema: { type: "string", maxLength: 255 },
+  schema: { type: "string", minLength: 1, maxLength: keyLettersMax },
 };
 
 function operationOf(method: string, path: string, route: Documented): Operation {

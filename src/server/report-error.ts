@@ -1,7 +1,9 @@
-import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
+import { STATUS_CODES } from "node:http";
+import type { Socket } from "node:net";
+import type { ConnectionError, FastifyError, FastifyReply, FastifyRequest } from "fastify";
 import type { TSchema } from "typebox";
 import { validationError } from "../api/index.ts";
-import { isTallymanError, TallymanError, toTallymanError } from "../errors/index.ts";
+import { errorCatalogue, isTallymanError, TallymanError, toTallymanError } from "../errors/index.ts";
 import { logger } from "../runtime/index.ts";
 import type { FailureBody } from "./envelope.ts";
 
@@ -31,6 +33,29 @@ export async function reportError(error: FastifyError, request: FastifyRequest, 
   };
   return reply.code(status).send(body);
 }
+
+/** Answers what never became a request, in the envelope too: too slow, too long, or no HTTP. */
+export function reportClientError({ code }: ConnectionError, socket: Socket): void {
+  if (code === "ECONNRESET" || !socket.writable) return void socket.destroy();
+  const { status, error } = clientFaults[code] ?? noHttp;
+  const body = JSON.stringify({ success: false, error: { ...error, details: { reason: code } } });
+  socket.end(
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\ncontent-type: application/json; charset=utf-8\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
+  );
+}
+
+const noHttp = { status: 400, error: { code: "REQUEST_INVALID", message: "This is no HTTP request." } };
+
+const clientFaults: Readonly<Record<string, typeof noHttp>> = {
+  ERR_HTTP_REQUEST_TIMEOUT: {
+    status: errorCatalogue.REQUEST_TIMED_OUT.status,
+    error: { code: "REQUEST_TIMED_OUT", message: errorCatalogue.REQUEST_TIMED_OUT.meaning },
+  },
+  HPE_HEADER_OVERFLOW: {
+    status: 431,
+    error: { code: "REQUEST_TOO_LARGE", message: "The headers of the request are too large." },
+  },
+};
 
 /** Answers a request for a path that is not there. */
 export async function reportUnknownRoute(request: FastifyRequest): Promise<never> {

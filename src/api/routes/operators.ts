@@ -1,4 +1,5 @@
 import { Type } from "typebox";
+import { TallymanError } from "../../errors/index.ts";
 import { listOperatorActions, roles } from "../../operators/index.ts";
 import { action, closed, route } from "../route.ts";
 import {
@@ -93,8 +94,13 @@ export const operatorRoutes = {
       data: Type.Object({ tokenId: Type.String(), token: Type.String() }, closed),
     },
     async ({ tokens }, { body: { reason: _reason, ...options }, caller }) => {
-      const data = await tokens.create({ ...options, createdBy: caller.actor });
-      const { name, role } = options;
+      const { name, role, canViewPayloads = caller.canViewPayloads } = options;
+      if (canViewPayloads && !caller.canViewPayloads)
+        throw new TallymanError(
+          "ROLE_INSUFFICIENT",
+          `'${caller.actor}' sees no payloads, so neither can its tokens.`,
+        );
+      const data = await tokens.create({ ...options, canViewPayloads, createdBy: caller.actor });
       return { data, target: { tokenId: data.tokenId, name, role }, changed: 1 };
     },
   ),

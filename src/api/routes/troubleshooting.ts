@@ -1,5 +1,5 @@
 import { type Static, Type } from "typebox";
-import type { TsqFilter, TsqTarget } from "../../commands/index.ts";
+import type { TsqCursor, TsqFilter, TsqTarget } from "../../commands/index.ts";
 import { TallymanError } from "../../errors/index.ts";
 import { action, closed, route } from "../route.ts";
 import {
@@ -35,6 +35,8 @@ const Target = Type.Object(
     domain: Type.Optional(Name),
     commandIds: Type.Optional(Type.Array(Uuid, { minItems: 1, maxItems: idsMax })),
     matching: Type.Optional(Filter),
+    /** Of those that match, the oldest; what comes into the queue meanwhile is left alone by it. */
+    limit: Type.Optional(Type.Integer({ minimum: 1 })),
     reason: Reason,
   },
   closed,
@@ -52,10 +54,11 @@ export const troubleshootingRoutes = {
       data: page(Command),
     },
     async ({ commands }, { query, caller }, context) => {
-      const { limit = limitDefault } = query;
-      const found = await commands.tsq.list({ ...query, limit });
+      const { limit = limitDefault, cursor, ...matching } = query;
+      const after = cursor === undefined ? {} : { cursor: parseCursor(cursor) };
+      const found = await commands.tsq.list({ ...matching, ...after, limit });
       const shown = found.map((command) => shownCommand(command, caller, context));
-      return toPage(shown, limit, ({ commandId }) => commandId);
+      return toPage(shown, limit, ({ domain, commandId }) => `${domain}/${commandId}`);
     },
   ),
 
@@ -139,21 +142,23 @@ export const troubleshootingRoutes = {
   ),
 };
 
-function toAction({ domain, commandIds, matching, reason }: Static<typeof Target>, operator: string) {
-  const options = { operator, ...(reason !== undefined && { reason }) };
-  return { target: toTarget(domain, commandIds, matching), options };
+function parseCursor(text: string): TsqCursor {
+  const slash = text.lastIndexOf("/");
+  return { domain: text.slice(0, Math.max(0, slash)), commandId: text.slice(slash + 1) };
 }
 
-function toTarget(
-  domain: string | undefined,
-  commandIds: readonly string[] | undefined,
-  matching: TsqFilter | undefined,
-): TsqTarget {
-  if (matching && !commandIds && domain === undefined) return { matching, limit: commandsPerCall };
-  if (commandIds && domain !== undefined && !matching) return { domain, commandIds };
+function toAction({ reason, ...target }: Static<typeof Target>, operator: string) {
+  const options = { operator, ...(reason !== undefined && { reason }) };
+  return { target: toTarget(target), options };
+}
+
+function toTarget({ domain, commandIds, matching, limit }: Omit<Static<typeof Target>, "reason">): TsqTarget {
+  if (matching && !commandIds && domain === undefined)
+    return { matching, limit: Math.min(limit ?? commandsPerCall, commandsPerCall) };
+  if (commandIds && domain !== undefined && !matching && limit === undefined) return { domain, commandIds };
   throw new TallymanError(
     "REQUEST_INVALID",
-    "Name commands by 'domain' and 'commandIds', or all by 'matching'; not both, not neither.",
+    "Name commands by 'domain' and 'commandIds', or all by 'matching' and perhaps a 'limit'; not both, not neither.",
     { details: { field: matching ? "domain" : "commandIds" } },
   );
 }

@@ -100,6 +100,17 @@ const server = z
       .default("127.0.0.1")
       .describe("Address to listen on; one that other machines reach only while there are access tokens."),
     port: z.int().min(0).max(portMax).default(8082).describe("Port of the HTTP API; 0 picks a free one."),
+    publicUrl: z
+      .url({ protocol: /^https?$/ })
+      .optional()
+      .describe(
+        "Address by which others reach it through a proxy that speaks TLS; everybody is asked for a token then.",
+      ),
+    requestTimeoutMs: z
+      .int()
+      .min(1)
+      .optional()
+      .describe("Longest time until a whole request is there, an import too; 5 minutes when left out."),
     bodyBytesMax: z
       .int()
       .min(1)

@@ -50,6 +50,9 @@ server:
   # Another address than loopback needs access tokens: \`tallyman token create\`.
   host: 127.0.0.1
   port: 8082
+  # By which others reach it through a proxy that speaks TLS; needs access tokens too.
+  # publicUrl: https://tallyman.example
+  # requestTimeoutMs: 300000
   # bodyBytesMax: 1048576
   # importBytesMax: 268435456
   # requestsPerSecondMax: 10000

@@ -10,6 +10,12 @@ export interface TsqFilterRow {
   readonly batchId: string | null;
 }
 
+/** A command of the queue, for the page that follows it: ids are unique within a domain only. */
+export interface TsqCursor {
+  readonly domain: string;
+  readonly commandId: string;
+}
+
 /** Commands of one domain, type and kind of error. */
 export interface TsqGroup {
   readonly domain: string;
@@ -34,14 +40,14 @@ function values({ domain, commandType, errorSignature, batchId }: TsqFilterRow):
 export async function selectTroubled(
   executor: Executor,
   filter: TsqFilterRow,
-  page: { readonly limit: number; readonly cursor: string | null },
+  { limit, cursor }: { readonly limit: number; readonly cursor: TsqCursor | undefined },
 ): Promise<CommandMetadata[]> {
   const { rows } = await executor.query<CommandMetadata>(
     `SELECT ${commandColumns} FROM tallyman.command_bus_command c
-     WHERE ${matches} AND c.id > coalesce((SELECT max(l.id) FROM tallyman.command_bus_command l
-       WHERE l.command_id = $6 AND ($1::text IS NULL OR l.domain = $1)), 0)
+     WHERE ${matches} AND c.id > coalesce((SELECT l.id FROM tallyman.command_bus_command l
+       WHERE l.domain = $6 AND l.command_id = $7), 0)
      ORDER BY c.id LIMIT $5`,
-    [...values(filter), page.limit, page.cursor],
+    [...values(filter), limit, cursor?.domain ?? null, cursor?.commandId ?? null],
   );
   return rows;
 }

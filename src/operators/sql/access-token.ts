@@ -32,8 +32,6 @@ export async function insertToken(executor: Executor, token: TokenRow): Promise<
   );
 }
 
-const isValid = `t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > clock_timestamp())`;
-
 /** A token that may be used now, and the hash of its secret. */
 export interface ValidToken {
   readonly tokenId: string;
@@ -50,17 +48,17 @@ export async function selectValidToken(executor: Executor, tokenId: string): Pro
     `SELECT t.token_id AS "tokenId", t.name, t.role, t.can_view_payloads AS "canViewPayloads",
             t.secret_hash AS "secretHash", t.session_of AS "sessionOf"
      FROM tallyman.access_token t LEFT JOIN tallyman.access_token p ON p.token_id = t.session_of
-     WHERE t.token_id = $1 AND ${isValid}
+     WHERE t.token_id = $1 AND t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > clock_timestamp())
        AND p.revoked_at IS NULL AND (p.expires_at IS NULL OR p.expires_at > clock_timestamp())`,
     [tokenId],
   );
   return rows[0];
 }
 
-/** Whether anybody could log in. */
-export async function hasValidToken(executor: Executor): Promise<boolean> {
+/** Whether there is a token that nobody has revoked; one that has expired still keeps the door shut. */
+export async function hasToken(executor: Executor): Promise<boolean> {
   const { rows } = await executor.query<{ exists: boolean }>(
-    `SELECT EXISTS (SELECT FROM tallyman.access_token t WHERE t.session_of IS NULL AND ${isValid})`,
+    "SELECT EXISTS (SELECT FROM tallyman.access_token WHERE session_of IS NULL AND revoked_at IS NULL)",
   );
   return rows[0]?.exists ?? false;
 }

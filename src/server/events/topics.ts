@@ -23,12 +23,18 @@ const stripBuckets = 100;
 const topics: Readonly<Record<string, EventTopic>> = {
   overview: { route: "GET /api/overview", intervalMs: usualMs },
   batches: { route: "GET /api/batches", intervalMs: usualMs, query: { limit: 50 } },
+  running: {
+    route: "GET /api/batches",
+    intervalMs: usualMs,
+    query: { status: "IN_PROGRESS", limit: 50 },
+  },
   batch: {
     route: "GET /api/batches/:batchId",
     intervalMs: progressMs,
     argument: "batchId",
   },
   tsq: { route: "GET /api/tsq/groups", intervalMs: usualMs },
+  actions: { route: "GET /api/actions", intervalMs: usualMs, query: { limit: 50 } },
   leader: { route: "GET /api/coordinators", intervalMs: usualMs },
   workers: {
     route: "GET /api/scheduler-workers",
