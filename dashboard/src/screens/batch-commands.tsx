@@ -50,9 +50,9 @@ export function BatchCommands({ batch: { batchId } }: { batch: Batch }) {
       call("GET /api/batches/:batchId/commands", {
         params: { batchId },
         query: { limit: rowsPerPage, ...(status && { status }), ...(cursor && { cursor }) },
-        ...(signal && { signal }),
+        signal,
       }),
-    { topics: [`batch:${batchId}`], idOf: ({ commandId }) => commandId },
+    [`batch:${batchId}`],
   );
   const choices = statuses.map((each) => [each, formatWord(each)] as const);
   return (

@@ -25,9 +25,9 @@ export function BatchesScreen() {
           ...(status && { status }),
           ...(cursor && { cursor }),
         },
-        ...(signal && { signal }),
+        signal,
       }),
-    { topics: ["batches"], idOf: ({ batchId }) => batchId },
+    ["batches"],
   );
   return (
     <>

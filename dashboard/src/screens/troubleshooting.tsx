@@ -154,13 +154,13 @@ function MatchingCommands({ filter }: { filter: Filter }) {
     (cursor, signal) =>
       call("GET /api/tsq", {
         query: { ...filter, limit: rowsPerPage, ...(cursor && { cursor }) },
-        ...(signal && { signal }),
+        signal,
       }),
-    { topics: ["tsq"], idOf: ({ commandId }) => commandId },
+    ["tsq"],
   );
   const done = () => {
     setIds(new Set());
-    pages.reload();
+    void pages.reload();
   };
   const chosen = (pages.items ?? []).filter(({ commandId }) => ids.has(commandId));
   return (
