@@ -6,8 +6,8 @@ export interface Loaded<T> {
   /** The last answer; kept while the next one is on its way. */
   readonly data: T | undefined;
   readonly error: unknown;
-  /** Asks again now. */
-  reload(): void;
+  /** Asks again now, and waits until `data` or `error` is the answer. */
+  reload(): Promise<void>;
 }
 
 interface State<T> {
@@ -33,28 +33,38 @@ export function useData<T>(
   const question = useRef(load);
   question.current = load;
   const asked = useRef<AbortController>(undefined);
-  const reload = useCallback(() => {
+  const reload = useCallback(async () => {
     asked.current?.abort();
     const attempt = new AbortController();
     asked.current = attempt;
-    question.current(attempt.signal).then(
+    await question.current(attempt.signal).then(
       (data) => attempt.signal.aborted || setState({ key, data, error: undefined }),
       (error: unknown) =>
         attempt.signal.aborted ||
         setState((before) => ({ key, data: before.key === key ? before.data : undefined, error })),
     );
+    if (asked.current === attempt) asked.current = undefined;
   }, [key]);
   useEffect(() => {
-    reload();
+    void reload();
     return () => asked.current?.abort();
   }, [reload]);
-  useReloads(reload, topics);
+  const reloadUnlessAsked = useCallback(() => {
+    if (asked.current) return false;
+    void reload();
+    return true;
+  }, [reload]);
+  useReloads(reloadUnlessAsked, topics);
   const isOfKey = state.key === key;
   return { data: isOfKey ? state.data : undefined, error: isOfKey ? state.error : undefined, reload };
 }
 
-/** Reloads at events, at most once per interval; the last event is never left out. */
-function useReloads(reload: () => void, topics: readonly string[]): void {
+/**
+ * Reloads at events, at most once per interval; the last event is never left out.
+ *
+ * @param reload false while the answer before is on its way: cut off by each event, a long one would never come
+ */
+function useReloads(reload: () => boolean, topics: readonly string[]): void {
   const names = topics.join(",");
   useEffect(() => {
     let timer: ReturnType<typeof setTimeout> | undefined;
@@ -64,7 +74,7 @@ function useReloads(reload: () => void, topics: readonly string[]): void {
         () => {
           timer = undefined;
           lastMs = performance.now();
-          reload();
+          if (!reload()) onEvent();
         },
         Math.max(0, lastMs + reloadMsMin - performance.now()),
       );
@@ -86,47 +96,51 @@ interface Page<Item> {
 /** A list that is read page by page. */
 export interface Pages<Item> extends Omit<Loaded<readonly Item[]>, "data"> {
   readonly items: readonly Item[] | undefined;
-  /** Reads the next page; undefined when there is none. */
+  /** Reads one page more; undefined when there is none. */
   readonly more: (() => Promise<void>) | undefined;
+  /** Whether the list goes on where no more of it is shown. */
+  readonly isCut: boolean;
 }
 
-interface Rest<Item> {
-  readonly key: string;
-  readonly items: readonly Item[];
-  readonly nextCursor: string | null;
-}
+type LoadPage<Item> = (cursor: string | undefined, signal: AbortSignal) => Promise<Page<Item>>;
+
+/** Every page shown is read again at each news. */
+const pagesMax = 20;
 
 /**
- * Pages of a list; the first is kept fresh, further ones are read on demand and then stay, until the list has become
- * shorter than a page or somebody reloads it.
+ * The first pages of a list, as many as somebody wants. Each reload reads all of them again, from the start: a page kept
+ * from before would lack the rows that have moved on to it, and still show those that have gone.
  */
 export function usePages<Item>(
   key: string,
-  load: (cursor: string | undefined, signal?: AbortSignal) => Promise<Page<Item>>,
-  { topics = [], idOf }: { topics?: readonly string[]; idOf(item: Item): string },
+  load: LoadPage<Item>,
+  topics: readonly string[] = [],
 ): Pages<Item> {
-  const first = useData(key, (signal) => load(undefined, signal), topics);
-  const [loaded, setLoaded] = useState<Rest<Item>>();
-  const firstCursor = first.data?.nextCursor ?? null;
-  const rest = loaded?.key === key && firstCursor !== null ? loaded : undefined;
-  const nextCursor = rest ? rest.nextCursor : firstCursor;
-  const reload = () => {
-    setLoaded(undefined);
-    first.reload();
-  };
-  const more = async () => {
-    const next = await load(nextCursor ?? undefined);
-    setLoaded({ key, items: [...(rest?.items ?? []), ...next.items], nextCursor: next.nextCursor });
+  const wanted = useRef({ key, count: 1 });
+  if (wanted.current.key !== key) wanted.current = { key, count: 1 };
+  const read = useData(key, (signal) => readPages(load, wanted.current.count, signal), topics);
+  const { pageCount = 0, nextCursor = null } = read.data ?? {};
+  const more = () => {
+    wanted.current.count = pageCount + 1;
+    return read.reload();
   };
   return {
-    items: first.data && withoutRepeats([...first.data.items, ...(rest?.items ?? [])], idOf),
-    error: first.error,
-    reload,
-    more: nextCursor === null ? undefined : more,
+    items: read.data?.items,
+    error: read.error,
+    reload: read.reload,
+    more: nextCursor === null || pageCount >= pagesMax ? undefined : more,
+    isCut: nextCursor !== null && pageCount >= pagesMax,
   };
 }
 
-/** New items push old ones from the first page onto the second, which was read before. */
-function withoutRepeats<Item>(items: readonly Item[], idOf: (item: Item) => string): readonly Item[] {
-  return [...new Map(items.toReversed().map((item) => [idOf(item), item])).values()].toReversed();
+async function readPages<Item>(load: LoadPage<Item>, count: number, signal: AbortSignal) {
+  const first = await load(undefined, signal);
+  const pages = [first];
+  let { nextCursor } = first;
+  while (pages.length < count && nextCursor !== null) {
+    const next = await load(nextCursor, signal);
+    pages.push(next);
+    nextCursor = next.nextCursor;
+  }
+  return { items: pages.flatMap(({ items }) => items), pageCount: pages.length, nextCursor };
 }

@@ -4,7 +4,8 @@ export interface Observation {
   readonly finished: number;
 }
 
-interface Estimate {
+/** How fast it goes, and until when. */
+export interface Estimate {
   readonly perSecond: number;
   /** Undefined while nothing moves. */
   readonly endMs: number | undefined;

@@ -81,10 +81,11 @@ function moveRow(step: number): void {
   rows[Math.max(0, Math.min(rows.length - 1, next))]?.focus();
 }
 
-/** A key in a field or an open dialog, and a space on a button, mean what they mean there. */
+/** A key in a field, and a space on a button, mean what they mean there; all keys are an open dialog's. */
 function belongsTo(target: EventTarget | null, key: string): boolean {
+  // Its button loses the focus to the page while it works.
+  if (document.querySelector("dialog[open]")) return true;
   if (!(target instanceof HTMLElement)) return false;
-  if (target.closest("dialog[open]")) return true;
   if (key === " " && target.closest("button, a, summary, input")) return true;
   return target.matches("input:not([type=checkbox]), textarea, select");
 }

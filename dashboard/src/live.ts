@@ -1,5 +1,6 @@
 import { computed, effect, signal } from "@preact/signals";
 import { type Attention, attention } from "./attention.ts";
+import { readSession } from "./session.ts";
 
 /** Told of each event of a topic, with the data it carries. */
 type Listener = (data: unknown) => void;
@@ -80,7 +81,10 @@ function connect(topics: string): EventSource {
   opened.onerror = () => {
     isOpen.value = false;
     hasFailed.value = true;
-    if (opened.readyState === EventSource.CLOSED) setTimeout(() => reconnect(opened), retryMs);
+    if (opened.readyState !== EventSource.CLOSED) return;
+    // A source does not say why it was refused: the session may have ended.
+    void readSession();
+    setTimeout(() => reconnect(opened), retryMs);
   };
   for (const topic of topics.split(","))
     opened.addEventListener(topic, ({ data }) => tell(topic, JSON.parse(data as string)));

@@ -47,7 +47,8 @@ export function listenToNavigation(): void {
     const link = (event.target as Element).closest("a");
     const isPlain = event.button === 0 && !event.metaKey && !event.ctrlKey && !event.shiftKey;
     if (!link || !isPlain || link.target !== "" || link.origin !== window.location.origin) return;
-    if (link.hasAttribute("data-outside")) return;
+    const isOnThisPage = link.hash !== "" && link.pathname === window.location.pathname;
+    if (isOnThisPage || link.hasAttribute("data-outside")) return;
     event.preventDefault();
     navigate(`${link.pathname}${link.search}`);
   });

@@ -21,7 +21,7 @@ const connectionTexts: Readonly<Record<Connection, string>> = {
 export function Shell({ children }: { children: ComponentChildren }) {
   return (
     <div class="shell">
-      <a class="skip-link" href="#main" data-outside>
+      <a class="skip-link" href="#main">
         Skip to the content
       </a>
       <header class="side">

@@ -151,7 +151,7 @@ function attentionTo(
       commands.pausedDomains.length > 0,
       "warning",
       `Paused: ${commands.pausedDomains.join(", ")}`,
-      "/batches",
+      "/#domains",
     ],
   ];
   return checks.filter(([holds]) => holds).map(([, severity, text, link]) => ({ severity, text, link }));

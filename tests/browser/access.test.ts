@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { createServer } from "../../src/server/index.ts";
 import { setup } from "../../src/testing/index.ts";
 import { openServer } from "../kit/api.ts";
 import { confirm, openPage, orders, startShop, troubledRow, untilLive, useBrowser } from "./stage.ts";
@@ -37,6 +38,23 @@ it("a session that is revoked leads to the log-in", async () => {
   await tallyman.tokens.revoke(tokenId);
   // Any news makes the page ask again.
   await tallyman.commands.createBatch("orders", orders(1, 0));
+  await page.getByLabel("Access token").waitFor();
+});
+
+it("a session that ends while nothing happens leads to the log-in", async () => {
+  await using t = await setup();
+  const { tallyman, server } = await openServer(t);
+  const { token, tokenId } = await tallyman.tokens.create({ name: "ops", role: "read", createdBy: "test" });
+  const page = await openPage(t, browser(), `${server.url}/batches`, { expectedErrors: /401|503|ERR_/ });
+  await page.getByLabel("Access token").fill(token);
+  await page.getByRole("button", { name: "Log in" }).click();
+  await untilLive(page);
+  await tallyman.tokens.revoke(tokenId);
+  // A server that goes away ends the connection sooner than its next look at the session.
+  const { port } = server;
+  await server.stop();
+  await page.getByText("Connection lost").waitFor();
+  await t.use(createServer(tallyman, { port })).start();
   await page.getByLabel("Access token").waitFor();
 });
 

@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { deferred } from "../../src/runtime/index.ts";
 import { setup } from "../../src/testing/index.ts";
 import { openServer } from "../kit/api.ts";
 import { confirm, openPage, orders, startShop, troubledRow, untilLive, useBrowser } from "./stage.ts";
@@ -71,6 +72,58 @@ it("filters are in the address, and survive a reload", async () => {
   expect(await page.getByText("Invoices only").count()).toBe(0);
   await page.getByLabel("State").selectOption("COMPLETED");
   await page.getByText("No batch matches").waitFor();
+});
+
+it("a domain in which nothing happens is named by the filter that the address has", async () => {
+  await using t = await setup();
+  const { server } = await openServer(t);
+  const page = await openPage(t, browser(), "about:blank");
+  for (const path of ["/batches", "/troubleshooting"]) {
+    await page.goto(`${server.url}${path}?domain=imports`);
+    await page.getByText(/No (batch|command) matches$/).waitFor();
+    expect(await page.getByLabel("Domain").inputValue()).toBe("imports");
+    await page.getByLabel("Domain").selectOption("All");
+    await expect.poll(() => page.url()).toBe(`${server.url}${path}`);
+  }
+});
+
+it("the pace of a batch is told only of what the page has watched", async () => {
+  await using t = await setup();
+  const { tallyman, server } = await openServer(t);
+  const gates = Array.from({ length: 4 }, () => deferred());
+  const open = (index: number) => gates[index]?.resolve();
+  const worker = t.use(tallyman.commands.worker({ domain: "orders", pollIntervalMs: 50, concurrency: 40 }));
+  worker.handle("Ship", ({ data }) => gates[Math.floor((data as { item: number }).item / 10)]?.promise);
+  await worker.start();
+  t.use({ [Symbol.asyncDispose]: async () => gates.forEach((_, index) => void open(index)) });
+  const batchId = await tallyman.commands.createBatch("orders", orders(40, 0), { name: "Slow" });
+  const page = await openPage(t, browser(), "about:blank");
+  await page.clock.install();
+  await page.goto(`${server.url}/batches/${batchId}`);
+  await untilLive(page);
+  open(0);
+  await page.getByRole("button", { name: "10 Completed" }).waitFor();
+  await page.clock.fastForward(2_000);
+  open(1);
+  await page.getByText(/per second, ends about/).waitFor();
+  await page.getByRole("button", { name: "Pause", exact: true }).click();
+  await page.clock.fastForward(31_000);
+  await page.getByText("pace not known without live updates").waitFor();
+  open(2);
+  await expect
+    .poll(() => tallyman.commands.getBatch("orders", batchId), { timeout: 10_000 })
+    .toMatchObject({ completedCount: 30 });
+  // What came about unseen must not look like the work of the seconds until it is read.
+  const late = deferred();
+  await page.route(`**/api/batches/${batchId}`, (route) => late.promise.then(() => route.continue()));
+  await page.getByRole("button", { name: "Resume", exact: true }).click();
+  await untilLive(page);
+  await page.clock.fastForward(2_000);
+  late.resolve();
+  await page.getByRole("button", { name: "30 Completed" }).waitFor();
+  await page.getByText("no progress at present").waitFor();
+  open(3);
+  await page.getByText(/^took/).waitFor();
 });
 
 it("an open batch is sealed", async () => {

@@ -154,7 +154,9 @@ it("heeds keys from the moment a dialog closes, while the browser still has its 
 it("says what could not be loaded, and loads it when it is asked to", async () => {
   await using t = await setup();
   const { server } = await openSome(t);
-  const page = await openPage(t, browser(), "about:blank", { expectedErrors: /503/ });
+  const page = await openPage(t, browser(), "about:blank", { expectedErrors: /503|ERR_/ });
+  // An event would try again before anybody can.
+  await page.route("**/api/events?*", (route) => route.abort());
   await page.route("**/api/batches?*", (route) =>
     route.fulfill({
       status: 503,

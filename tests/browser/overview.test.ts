@@ -5,6 +5,22 @@ import { confirm, openPage, orders, startShop, untilLive, useBrowser } from "./s
 
 const browser = useBrowser();
 
+it("what is said about a paused domain leads to the switch that resumes it", async () => {
+  await using t = await setup();
+  const { server, client } = await openServer(t);
+  await client.call("POST /api/domains/:domain/pause", { params: { domain: "orders" } });
+  const viewport = { width: 1200, height: 500 };
+  const page = await openPage(t, browser(), `${server.url}/`, { viewport });
+  const resume = page.getByRole("button", { name: "Resume orders" });
+  await resume.waitFor();
+  const isInView = async () => ((await resume.boundingBox())?.y ?? viewport.height) < viewport.height;
+  expect(await isInView()).toBe(false);
+  await page.getByRole("link", { name: /Paused: orders/ }).click();
+  await expect.poll(isInView).toBe(true);
+  await page.getByRole("link", { name: "Batches", exact: true }).click();
+  await page.getByRole("heading", { name: "Batches", level: 1 }).waitFor();
+});
+
 it("a domain is paused: its commands wait; it is resumed, and they are carried out", async () => {
   await using t = await setup();
   const { tallyman, server, client } = await openServer(t);

@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { deferred } from "../../src/runtime/index.ts";
 import { setup, type TestContext } from "../../src/testing/index.ts";
 import { openServer } from "../kit/api.ts";
 import { confirm, openPage, orders, startShop, troubledRow, untilLive, useBrowser } from "./stage.ts";
@@ -80,6 +81,103 @@ it("an action that the server refuses says so, and changes nothing", async () =>
   await page.getByRole("dialog").getByRole("button", { name: "Retry", exact: true }).click();
   await page.getByRole("dialog").getByText("The database is away.").waitFor();
   expect(await tallyman.commands.tsq.count({})).toBe(7);
+});
+
+it("what comes back while all are retried is not retried again", async () => {
+  await using t = await setup();
+  const { server } = await openTrouble(t);
+  const page = await openPage(t, browser(), `${server.url}/troubleshooting`);
+  let calls = 0;
+  await page.route("**/api/tsq/retry", (route) => {
+    calls += 1;
+    return route.fulfill({ json: { success: true, data: { changed: 4, remaining: 7 } } });
+  });
+  await page.getByRole("button", { name: "Retry …" }).click();
+  await page.getByText("7 commands would change.").waitFor();
+  await confirm(page, "Retry");
+  await page.getByText("8 commands sent back to the workers.").waitFor();
+  expect(calls).toBe(2);
+});
+
+it("selected commands that somebody else has repaired never make an action one on all", async () => {
+  await using t = await setup();
+  const { server, tallyman } = await openTrouble(t);
+  const page = await openPage(t, browser(), `${server.url}/troubleshooting`);
+  await untilLive(page);
+  const tick = (name: RegExp) => troubledRow(page, name).getByRole("checkbox").check();
+  for (const name of [/refuses order 1/, /refuses order 2/]) await tick(name);
+  await page.getByText("2 selected").waitFor();
+  const repair = async (item: number) => {
+    const commands = await tallyman.commands.tsq.list();
+    const found = commands.filter(({ errorMessage }) => errorMessage === `gateway refuses order ${item}`);
+    const commandIds = found.map(({ commandId }) => commandId);
+    await tallyman.commands.tsq.complete({ domain: "orders", commandIds }, { operator: "somebody else" });
+  };
+  await repair(1);
+  await page.getByText("1 selected command is no longer here.").waitFor();
+  await page.getByRole("button", { name: "Cancel …" }).click();
+  await page.getByText("1 command would change.").waitFor();
+  await page.getByRole("button", { name: "Keep as it is" }).click();
+  await repair(2);
+  await page.getByText("2 selected commands are no longer here.").waitFor();
+  expect(await page.getByText("All matching").count()).toBe(0);
+  expect(await page.getByRole("button", { name: "Cancel …" }).isDisabled()).toBe(true);
+  await page.getByRole("button", { name: "Select none" }).click();
+  await page.getByText("All matching").waitFor();
+  expect(await tallyman.commands.tsq.count({})).toBe(5);
+});
+
+it("a dialog stays while its action runs, and then says how it ended", async () => {
+  await using t = await setup();
+  const { server } = await openTrouble(t);
+  const page = await openPage(t, browser(), `${server.url}/troubleshooting`, { expectedErrors: /503/ });
+  const answer = deferred();
+  await page.route("**/api/tsq/retry", async (route) => {
+    await answer.promise;
+    const error = { code: "DATABASE_UNREACHABLE", message: "The database is away." };
+    await route.fulfill({ status: 503, json: { success: false, error } });
+  });
+  await page.getByRole("button", { name: "Retry …" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByText("7 commands would change.").waitFor();
+  await dialog.getByRole("button", { name: "Retry", exact: true }).click();
+  await dialog.getByText("Working …").waitFor();
+  expect(await dialog.getByRole("button", { name: "Keep as it is" }).isDisabled()).toBe(true);
+  for (let times = 0; times < 3; times += 1) await page.keyboard.press("Escape");
+  answer.resolve();
+  await dialog.getByText("The database is away.").waitFor();
+  await page.keyboard.press("Escape");
+  await dialog.waitFor({ state: "detached" });
+});
+
+it("commands of two domains that have the same id are two rows", async () => {
+  await using t = await setup();
+  const { server, tallyman } = await openServer(t);
+  const commandId = "0190e5a2-0000-7000-8000-000000000001";
+  for (const domain of ["orders", "returns"]) {
+    await startShop(t, tallyman, domain);
+    await tallyman.commands.send(domain, "Ship", { commandId, data: { item: 1, fails: `${domain} refuse` } });
+  }
+  await expect.poll(() => tallyman.commands.tsq.count({}), { timeout: 20_000 }).toBe(2);
+  const page = await openPage(t, browser(), `${server.url}/troubleshooting`);
+  await troubledRow(page, /returns refuse/)
+    .getByRole("checkbox")
+    .check();
+  await page.getByText("1 selected").waitFor();
+  expect(
+    await troubledRow(page, /orders refuse/)
+      .getByRole("checkbox")
+      .isChecked(),
+  ).toBe(false);
+  await troubledRow(page, /orders refuse/).click();
+  await page.getByRole("complementary").getByLabel("Error").getByText("orders refuse 1").waitFor();
+  expect(await page.locator(".row-open").count()).toBe(1);
+  await page.keyboard.press("Escape");
+  await page.getByRole("button", { name: "Complete …" }).click();
+  await page.getByText("1 command would change.").waitFor();
+  await confirm(page, "Complete");
+  await troubledRow(page, /returns refuse/).waitFor({ state: "detached" });
+  expect((await tallyman.commands.tsq.list()).map(({ domain }) => domain)).toEqual(["orders"]);
 });
 
 it("two browsers see what one of them does", async () => {

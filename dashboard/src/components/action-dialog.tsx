@@ -13,6 +13,7 @@ function close(): void {
   proposal.value = undefined;
 }
 
+/** Stays open while it is done: here it is told when it fails. */
 function OpenDialog({ asked }: { asked: Proposal }) {
   const dialog = useRef<HTMLDialogElement>(null);
   const [isRunning, setIsRunning] = useState(false);
@@ -25,14 +26,19 @@ function OpenDialog({ asked }: { asked: Proposal }) {
     const entered = enteredInto(event.currentTarget as HTMLFormElement);
     try {
       tell("done", await asked.run(entered("reason") || undefined, entered));
-      close();
+      if (proposal.value === asked) close();
     } catch (failure) {
       setError(messageOf(failure));
       setIsRunning(false);
     }
   };
+  const keepOpen = (event: Event) => {
+    if (isRunning) event.preventDefault();
+  };
+  // Browsers heed an Esc that comes right after another, whatever the page says.
+  const onClose = () => (isRunning ? dialog.current?.showModal() : close());
   return (
-    <dialog ref={dialog} class="dialog" aria-labelledby="dialog-title" onClose={close}>
+    <dialog ref={dialog} class="dialog" aria-labelledby="dialog-title" onCancel={keepOpen} onClose={onClose}>
       <form onSubmit={run}>
         <h2 id="dialog-title">{asked.title}</h2>
         <p>{asked.text}</p>
@@ -75,7 +81,7 @@ function ReasonField() {
 function Buttons({ asked, isRunning }: { asked: Proposal; isRunning: boolean }) {
   return (
     <div class="dialog-buttons">
-      <button type="button" class="button" onClick={close}>
+      <button type="button" class="button" disabled={isRunning} onClick={close}>
         Keep as it is
       </button>
       <button

@@ -7,13 +7,15 @@ interface PanelProps {
   /** Buttons and filters at the right. */
   readonly actions?: ComponentChildren;
   readonly class?: string;
+  /** By which links lead to it. */
+  readonly id?: string;
   readonly children: ComponentChildren;
 }
 
 /** A titled part of a screen. */
-export function Panel({ title, note, actions, class: more = "", children }: PanelProps) {
+export function Panel({ title, note, actions, class: more = "", id, children }: PanelProps) {
   return (
-    <section class={`panel ${more}`}>
+    <section class={`panel ${more}`} id={id}>
       <header class="panel-head">
         <h2>{title}</h2>
         {note !== undefined && <span class="panel-note">{note}</span>}

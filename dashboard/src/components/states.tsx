@@ -39,14 +39,34 @@ export function Failure({ error, retry }: { error: unknown; retry?: () => void }
   );
 }
 
+/** Says above older data that it is old, for nobody would see it. */
+export function NotRefreshed({ error, retry }: { error: unknown; retry: () => void }) {
+  if (error === undefined) return null;
+  return (
+    <div class="not-refreshed" role="alert">
+      <strong>This could not be refreshed</strong>
+      <span>{messageOf(error)}</span>
+      <button type="button" class="button button-small" onClick={retry}>
+        Try again
+      </button>
+    </div>
+  );
+}
+
 interface LoadedProps<T> {
   readonly of: { readonly data: T | undefined; readonly error: unknown; reload(): void };
   readonly children: (data: T) => ComponentChildren;
 }
 
-/** Shows data when it is there, and before that, how it stands with it. */
+/** Shows data when it is there, and whether it is old; before that, how it stands with it. */
 export function WhenLoaded<T>({ of: { data, error, reload }, children }: LoadedProps<T>) {
-  if (data !== undefined) return <>{children(data)}</>;
+  if (data !== undefined)
+    return (
+      <>
+        <NotRefreshed error={error} retry={reload} />
+        {children(data)}
+      </>
+    );
   if (error !== undefined) return <Failure error={error} retry={reload} />;
   return <Loading />;
 }

@@ -2,7 +2,7 @@ import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { messageOf } from "../api.ts";
 import type { Pages } from "../data.ts";
-import { Failure, Loading } from "./states.tsx";
+import { WhenLoaded } from "./states.tsx";
 
 /** A column: its title, and what it shows of a row. */
 export interface Column<Row> {
@@ -132,34 +132,38 @@ interface PagedTableProps<Row> extends Omit<TableProps<Row>, "rows"> {
 
 /** A table of a list that is read page by page. */
 export function PagedTable<Row>({ pages, empty, ...table }: PagedTableProps<Row>) {
-  const { items, error, reload, more } = pages;
-  if (items === undefined)
-    return error === undefined ? <Loading /> : <Failure error={error} retry={reload} />;
-  if (items.length === 0) return <>{empty}</>;
   return (
-    <>
-      <Table rows={items} {...table} />
-      {more && <More read={more} />}
-    </>
+    <WhenLoaded of={{ ...pages, data: pages.items }}>
+      {(rows) =>
+        rows.length === 0 ? (
+          empty
+        ) : (
+          <>
+            <Table rows={rows} {...table} />
+            <More of={pages} />
+          </>
+        )
+      }
+    </WhenLoaded>
   );
 }
 
-/** The button that reads the next page, and what went wrong with it. */
-export function More({ read }: { read: () => Promise<void> }) {
-  const [state, setState] = useState<"idle" | "reading" | string>("idle");
-  const onClick = () => {
-    setState("reading");
-    read().then(
-      () => setState("idle"),
-      (error: unknown) => setState(messageOf(error)),
-    );
+/** The button that reads the next page, and what went wrong with it: the head of the list may be out of sight. */
+export function More<Row>({ of: { more, isCut, error } }: { of: Pages<Row> }) {
+  const [isReading, setIsReading] = useState(false);
+  if (isCut) return <div class="more soft">The list goes on; no more of it is shown here.</div>;
+  if (!more) return null;
+  const onClick = async () => {
+    setIsReading(true);
+    await more();
+    setIsReading(false);
   };
   return (
     <div class="more">
-      <button type="button" class="button" disabled={state === "reading"} onClick={onClick}>
+      <button type="button" class="button" disabled={isReading} onClick={onClick}>
         More
       </button>
-      {state !== "idle" && state !== "reading" && <span role="alert">{state}</span>}
+      {error !== undefined && <span class="error-text">{messageOf(error)}</span>}
     </div>
   );
 }

@@ -76,9 +76,9 @@ function Actions() {
           ...(action && { action }),
           ...(cursor && { cursor: Number(cursor) }),
         },
-        ...(signal && { signal }),
+        signal,
       }),
-    { topics: ["overview"], idOf: ({ actionId }) => `${actionId}` },
+    ["overview"],
   );
   return (
     <Panel
@@ -135,9 +135,9 @@ function Events() {
           ...(eventType && { eventType }),
           ...(cursor && { cursor: Number(cursor) }),
         },
-        ...(signal && { signal }),
+        signal,
       }),
-    { topics: ["overview"], idOf: ({ auditId }) => `${auditId}` },
+    ["overview"],
   );
   return (
     <Panel

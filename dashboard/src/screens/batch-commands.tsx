@@ -9,7 +9,7 @@ import { usePages } from "../data.ts";
 import { formatWord, shortId } from "../format.ts";
 import { search } from "../router.ts";
 import type { Batch } from "./batch-table.tsx";
-import { CommandLink, openCommand, openCommandId } from "./command-inspector.tsx";
+import { CommandLink, commandKey, openCommand, openCommandKey } from "./command-inspector.tsx";
 
 /** A command as the API shows it. */
 export type Command = ItemOf<"GET /api/tsq">;
@@ -50,9 +50,9 @@ export function BatchCommands({ batch: { batchId } }: { batch: Batch }) {
       call("GET /api/batches/:batchId/commands", {
         params: { batchId },
         query: { limit: rowsPerPage, ...(status && { status }), ...(cursor && { cursor }) },
-        ...(signal && { signal }),
+        signal,
       }),
-    { topics: [`batch:${batchId}`], idOf: ({ commandId }) => commandId },
+    [`batch:${batchId}`],
   );
   const choices = statuses.map((each) => [each, formatWord(each)] as const);
   return (
@@ -61,13 +61,13 @@ export function BatchCommands({ batch: { batchId } }: { batch: Batch }) {
       note="in the order in which they were sent"
       actions={<ChoiceFilter name="status" label="State" choices={choices} isFirst />}
     >
-      <PagedTable
+      <PagedTable<Command>
         label="Commands"
         columns={columns}
         pages={pages}
-        idOf={({ commandId }) => commandId}
+        idOf={commandKey}
         open={openCommand}
-        openId={openCommandId.value}
+        openId={openCommandKey.value}
         empty={<Empty title="No command in this state" />}
       />
     </Panel>

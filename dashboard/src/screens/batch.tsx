@@ -8,8 +8,9 @@ import { Panel, ScreenHead } from "../components/panel.tsx";
 import { ProgressBar } from "../components/progress-bar.tsx";
 import { WhenLoaded } from "../components/states.tsx";
 import { useData } from "../data.ts";
-import { estimateOf, type Observation } from "../estimate.ts";
+import { type Estimate, estimateOf, type Observation } from "../estimate.ts";
 import { counted, formatClock, formatCount, formatRate, formatSpan, shortId } from "../format.ts";
+import { connection } from "../live.ts";
 import { now } from "../now.ts";
 import { search, setSearch } from "../router.ts";
 import { BatchCommands } from "./batch-commands.tsx";
@@ -152,17 +153,16 @@ function Counter({ label, count }: { label: string; count: number }) {
 
 /** How fast the batch goes and when it will be over, from what this page has seen; else from its start on. */
 function Pace({ batch }: { batch: Batch }) {
-  const observed = useRef<readonly Observation[]>([]);
+  const estimate = useEstimate(batch);
   const finished = finishedOf(batch);
   if (batch.completedAt !== null) return <>{pastPace(batch)}</>;
-  const estimate = estimateOf(observed.current, { atMs: now.value, finished }, batch.totalCount);
-  observed.current = estimate.observations;
   if (batch.inTroubleshootingCount > 0 && finished + batch.inTroubleshootingCount >= batch.totalCount)
     return (
       <>
         blocked by <BlockedBy batch={batch} />
       </>
     );
+  if (connection.value !== "live") return <>pace not known without live updates</>;
   if (estimate.endMs === undefined) return <>no progress at present</>;
   return (
     <>
@@ -170,6 +170,20 @@ function Pace({ batch }: { batch: Batch }) {
       {formatSpan(estimate.endMs - now.value)})
     </>
   );
+}
+
+/** Figures that nobody refreshes stand still, and those of before would leap to the next: neither is a pace. */
+function useEstimate(batch: Batch): Estimate {
+  const observed = useRef<readonly Observation[]>([]);
+  const unwatched = useRef<Batch>(undefined);
+  if (connection.value !== "live") {
+    unwatched.current = batch;
+    observed.current = [];
+  }
+  const latest = { atMs: now.value, finished: finishedOf(batch) };
+  const estimate = estimateOf(observed.current, latest, batch.totalCount);
+  if (batch !== unwatched.current) observed.current = estimate.observations;
+  return estimate;
 }
 
 function pastPace({ startedAt, createdAt, completedAt, totalCount }: Batch): string {

@@ -3,10 +3,11 @@ import { ChoiceFilter } from "../components/filters.tsx";
 import { Panel, ScreenHead } from "../components/panel.tsx";
 import { Empty } from "../components/states.tsx";
 import { PagedTable } from "../components/table.tsx";
-import { useData, usePages } from "../data.ts";
+import { usePages } from "../data.ts";
 import { formatWord } from "../format.ts";
 import { search } from "../router.ts";
 import { type Batch, batchColumns, openBatch } from "./batch-table.tsx";
+import { DomainFilter } from "./domain-filter.tsx";
 
 const statuses = ["PENDING", "IN_PROGRESS", "COMPLETED", "COMPLETED_WITH_FAILURES"] as const;
 const rowsPerPage = 50;
@@ -25,9 +26,9 @@ export function BatchesScreen() {
           ...(status && { status }),
           ...(cursor && { cursor }),
         },
-        ...(signal && { signal }),
+        signal,
       }),
-    { topics: ["batches"], idOf: ({ batchId }) => batchId },
+    ["batches"],
   );
   return (
     <>
@@ -51,12 +52,6 @@ export function BatchesScreen() {
       </Panel>
     </>
   );
-}
-
-function DomainFilter() {
-  const domains = useData("domain names", (signal) => call("GET /api/domains", { signal }));
-  const names = domains.data?.map(({ domain }) => [domain, domain] as const) ?? [];
-  return <ChoiceFilter name="domain" label="Domain" choices={names} isFirst />;
 }
 
 function NoBatches({ isFiltered }: { isFiltered: boolean }) {

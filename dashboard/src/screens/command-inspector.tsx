@@ -17,8 +17,18 @@ import { RepairButtons } from "./tsq-actions.tsx";
 type Command = Answer<"GET /api/domains/:domain/commands/:commandId">;
 type CommandKey = Pick<Command, "domain" | "commandId">;
 
-/** The id of the command that is open, from the address. */
-export const openCommandId = computed(() => search.value.get("command") ?? undefined);
+/** What tells commands apart: an id is given once per domain. */
+export function commandKey({ domain, commandId }: CommandKey): string {
+  return `${domain}/${commandId}`;
+}
+
+const opened = computed<CommandKey | undefined>(() => {
+  const [commandId, domain] = [search.value.get("command"), search.value.get("commandDomain")];
+  return commandId && domain ? { domain, commandId } : undefined;
+});
+
+/** The {@link commandKey} of the command that is open, from the address. */
+export const openCommandKey = computed(() => opened.value && commandKey(opened.value));
 
 /** Opens the sheet about a command. */
 export function openCommand({ domain, commandId }: CommandKey): void {
@@ -36,10 +46,7 @@ export function CommandLink({ command, children }: { command: CommandKey; childr
 
 /** Everything about the command that the address names: payload, error, attempts, and what happened to it. */
 export function CommandInspector() {
-  const commandId = openCommandId.value;
-  const domain = search.value.get("commandDomain");
-  if (!commandId || !domain) return null;
-  return <OpenCommand key={commandId} domain={domain} commandId={commandId} />;
+  return opened.value ? <OpenCommand key={openCommandKey.value} {...opened.value} /> : null;
 }
 
 function OpenCommand({ domain, commandId }: CommandKey) {

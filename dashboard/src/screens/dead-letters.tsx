@@ -33,16 +33,16 @@ function DeadLetters({ topic }: { topic: string }) {
       call("GET /api/topics/:topic/dead-letters", {
         params: { topic },
         query: { limit: lettersPerPage, ...(cursor && { cursor: Number(cursor) }) },
-        ...(signal && { signal }),
+        signal,
       }),
-    { topics: ["topics"], idOf: ({ position }) => `${position}` },
+    ["topics"],
   );
   return (
     <Inspector title={`Dead letters of ${topic}`} close={() => setSearch({ deadLetters: undefined })}>
       <div class="buttons">
         <ActionButton onClick={() => proposeRedrive(topic, pages.reload)}>Re-drive …</ActionButton>
       </div>
-      <WhenLoaded of={{ data: pages.items, error: pages.error, reload: pages.reload }}>
+      <WhenLoaded of={{ ...pages, data: pages.items }}>
         {(letters) =>
           letters.length === 0 ? (
             <Empty title="No dead letter is left" />
@@ -51,7 +51,7 @@ function DeadLetters({ topic }: { topic: string }) {
           )
         }
       </WhenLoaded>
-      {pages.more && <More read={pages.more} />}
+      <More of={pages} />
     </Inspector>
   );
 }

@@ -49,7 +49,7 @@ export function DomainPanel() {
     { title: "Action", cell: (domain) => <PauseButton domain={domain} reload={domains.reload} /> },
   ];
   return (
-    <Panel title="Domains">
+    <Panel title="Domains" id="domains">
       <WhenLoaded of={domains}>
         {(rows) =>
           rows.length === 0 ? (

@@ -38,9 +38,9 @@ function FailedFilesOf({ runId, indexerClass }: { runId: string; indexerClass: s
       call("GET /api/runs/:runId/failed-files", {
         params: { runId },
         query: { indexerClass, limit: rowsPerPage, ...(cursor && { cursor }) },
-        ...(signal && { signal }),
+        signal,
       }),
-    { topics: [`run:${runId}`], idOf: ({ filename }) => filename },
+    [`run:${runId}`],
   );
   if (!pages.items || pages.items.length === 0) return null;
   return (

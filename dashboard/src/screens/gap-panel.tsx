@@ -76,9 +76,9 @@ function GapTable({ runId, indexerClass }: { runId: string; indexerClass: string
       call("GET /api/runs/:runId/gaps", {
         params: { runId },
         query: { indexerClass, limit: rowsPerPage, ...(cursor && { cursor: Number(cursor) }) },
-        ...(signal && { signal }),
+        signal,
       }),
-    { topics: [`run:${runId}`], idOf: ({ gapStartTick }) => `${gapStartTick}` },
+    [`run:${runId}`],
   );
   return (
     <PagedTable

@@ -120,9 +120,9 @@ function History({ jobKey }: { jobKey: string }) {
       call("GET /api/jobs/:key/history", {
         params: { key: jobKey },
         query: { limit: firesPerPage, ...(cursor && { cursor }) },
-        ...(signal && { signal }),
+        signal,
       }),
-    { topics: ["jobs"], idOf: ({ cursor }) => cursor },
+    ["jobs"],
   );
   return (
     <section>

@@ -26,9 +26,9 @@ export function JobPanel() {
     (cursor, signal) =>
       call("GET /api/jobs", {
         query: { limit: rowsPerPage, ...(status && { status }), ...(cursor && { cursor }) },
-        ...(signal && { signal }),
+        signal,
       }),
-    { topics: ["jobs"], idOf: ({ key }) => key },
+    ["jobs"],
   );
   return (
     <Panel

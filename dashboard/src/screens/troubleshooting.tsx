@@ -1,7 +1,6 @@
 import { useState } from "preact/hooks";
 import { type Answer, call } from "../api.ts";
 import { Age } from "../components/age.tsx";
-import { ChoiceFilter } from "../components/filters.tsx";
 import { Panel, ScreenHead } from "../components/panel.tsx";
 import { Empty, WhenLoaded } from "../components/states.tsx";
 import { type Column, PagedTable, Table } from "../components/table.tsx";
@@ -9,7 +8,14 @@ import { useData, usePages } from "../data.ts";
 import { counted, formatCount, shortId } from "../format.ts";
 import { search, setSearch } from "../router.ts";
 import type { Command } from "./batch-commands.tsx";
-import { CommandInspector, CommandLink, openCommand, openCommandId } from "./command-inspector.tsx";
+import {
+  CommandInspector,
+  CommandLink,
+  commandKey,
+  openCommand,
+  openCommandKey,
+} from "./command-inspector.tsx";
+import { DomainFilter } from "./domain-filter.tsx";
 import { RepairButtons, type RepairTarget } from "./tsq-actions.tsx";
 
 type Group = Answer<"GET /api/tsq/groups">[number];
@@ -65,12 +71,6 @@ function BatchChip({ batchId }: { batchId: string | undefined }) {
       </button>
     </span>
   );
-}
-
-function DomainFilter() {
-  const domains = useData("tsq domains", (signal) => call("GET /api/domains", { signal }));
-  const choices = domains.data?.map(({ domain }) => [domain, domain] as const) ?? [];
-  return <ChoiceFilter name="domain" label="Domain" choices={choices} isFirst />;
 }
 
 const groupColumns: readonly Column<Group>[] = [
@@ -148,60 +148,82 @@ const commandColumns: readonly Column<Command>[] = [
 ];
 
 function MatchingCommands({ filter }: { filter: Filter }) {
-  const [ids, setIds] = useState<ReadonlySet<string>>(new Set());
+  const [ticked, setTicked] = useState<ReadonlySet<string>>(new Set());
   const pages = usePages<Command>(
     JSON.stringify(filter),
     (cursor, signal) =>
       call("GET /api/tsq", {
         query: { ...filter, limit: rowsPerPage, ...(cursor && { cursor }) },
-        ...(signal && { signal }),
+        signal,
       }),
-    { topics: ["tsq"], idOf: ({ commandId }) => commandId },
+    ["tsq"],
   );
+  const untick = () => setTicked(new Set());
   const done = () => {
-    setIds(new Set());
-    pages.reload();
+    untick();
+    void pages.reload();
   };
-  const chosen = (pages.items ?? []).filter(({ commandId }) => ids.has(commandId));
   return (
     <Panel
       title={filter.errorSignature === undefined ? "All commands, oldest first" : "Commands of this group"}
     >
-      <ActionBar filter={filter} chosen={chosen} done={done} hasItems={(pages.items?.length ?? 0) > 0} />
-      <PagedTable
+      {ticked.size > 0 ? (
+        <TickedBar ticked={ticked} shown={pages.items ?? []} untick={untick} done={done} />
+      ) : (
+        <MatchingBar filter={filter} hasItems={(pages.items?.length ?? 0) > 0} done={done} />
+      )}
+      <PagedTable<Command>
         label="Commands in troubleshooting"
         columns={commandColumns}
         pages={pages}
-        idOf={({ commandId }) => commandId}
+        idOf={commandKey}
         open={openCommand}
-        openId={openCommandId.value}
-        selection={{ ids, change: setIds }}
+        openId={openCommandKey.value}
+        selection={{ ids: ticked, change: setTicked }}
         empty={<Empty title="No command matches" />}
       />
     </Panel>
   );
 }
 
-interface ActionBarProps {
-  readonly filter: Filter;
-  readonly chosen: readonly Command[];
-  readonly hasItems: boolean;
+/** Acts on all that match, shown or not. */
+function MatchingBar({ filter, hasItems, done }: { filter: Filter; hasItems: boolean; done: () => void }) {
+  return (
+    <div class="action-bar">
+      <strong>All matching</strong>
+      <RepairButtons target={{ matching: filter }} isDisabled={!hasItems} done={done} />
+    </div>
+  );
+}
+
+interface TickedBarProps {
+  /** The keys of the ticked rows. */
+  readonly ticked: ReadonlySet<string>;
+  readonly shown: readonly Command[];
+  untick(): void;
   done(): void;
 }
 
-/** Acts on the ticked rows, or, when none is ticked, on all that match, shown or not. */
-function ActionBar({ filter, chosen, hasItems, done }: ActionBarProps) {
+/** Acts on the ticked rows that are still there; when none is, on nothing, until somebody has seen that. */
+function TickedBar({ ticked, shown, untick, done }: TickedBarProps) {
+  const chosen = shown.filter((command) => ticked.has(commandKey(command)));
   const domains = new Set(chosen.map(({ domain }) => domain));
-  const [domain] = domains;
-  const target: RepairTarget =
-    domain === undefined
-      ? { matching: filter }
-      : { domain, commandIds: chosen.map(({ commandId }) => commandId) };
+  const [domain = ""] = domains;
+  const commandIds = chosen.map(({ commandId }) => commandId);
+  const goneCount = ticked.size - chosen.length;
   return (
     <div class="action-bar">
-      <strong>{chosen.length === 0 ? "All matching" : `${formatCount(chosen.length)} selected`}</strong>
-      <RepairButtons target={target} isDisabled={!hasItems || domains.size > 1} done={done} />
+      <strong>{formatCount(chosen.length)} selected</strong>
+      <RepairButtons target={{ domain, commandIds }} isDisabled={domains.size !== 1} done={done} />
       {domains.size > 1 && <span class="soft">Select commands of one domain.</span>}
+      {goneCount > 0 && (
+        <span class="soft" role="status">
+          {counted(goneCount, "selected command is", "selected commands are")} no longer here.
+        </span>
+      )}
+      <button type="button" class="button-link" onClick={untick}>
+        Select none
+      </button>
     </div>
   );
 }

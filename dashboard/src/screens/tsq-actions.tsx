@@ -59,14 +59,20 @@ export function RepairButtons({ target, isDisabled = false, done }: RepairButton
 
 function proposalOf(repair: Repair, target: RepairTarget, done: () => void): Proposal {
   const { verb, text, past, key } = repair;
+  let counting: Promise<number> | undefined;
+  const countOnce = () => {
+    counting ??= countOf(target);
+    return counting;
+  };
   return {
     title: `${verb} ${target.matching ? "all matching" : counted(target.commandIds?.length ?? 0, "command")}`,
     text,
-    preview: async () => `${counted(await countOf(target), "command")} would change.`,
+    preview: async () => `${counted(await countOnce(), "command")} would change.`,
     confirm: verb,
     isDangerous: verb === "Cancel",
     run: async (reason) => {
-      const changed = await repairAll(key, target, reason);
+      const body = { ...target, ...(reason && { reason }) };
+      const changed = await repairAll(key, body, await countOnce());
       done();
       return `${counted(changed, "command")} ${past}.`;
     },
@@ -78,16 +84,20 @@ async function countOf({ matching, commandIds = [] }: RepairTarget): Promise<num
   return (await call("GET /api/tsq/preview", { query: matching })).matched;
 }
 
-/** The server changes a bounded number per call and says what is left. */
+/**
+ * The server changes a bounded number per call and says what is left. What comes back into the queue meanwhile is left
+ * there: a handler that fails at once would have it retried for ever.
+ */
 async function repairAll(
   key: Repair["key"],
-  target: RepairTarget,
-  reason: string | undefined,
+  body: RepairTarget & { readonly reason?: string },
+  matched: number,
 ): Promise<number> {
   let total = 0;
-  for (;;) {
-    const { changed, remaining } = await call(key, { body: { ...target, ...(reason && { reason }) } });
+  while (total < matched) {
+    const { changed, remaining } = await call(key, { body });
     total += changed;
-    if (remaining === 0 || changed === 0) return total;
+    if (remaining === 0 || changed === 0) break;
   }
+  return total;
 }
