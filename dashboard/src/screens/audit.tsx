@@ -78,7 +78,7 @@ function Actions() {
         },
         signal,
       }),
-    ["overview"],
+    ["actions"],
   );
   return (
     <Panel

@@ -28,7 +28,7 @@ export function BatchesScreen() {
         },
         signal,
       }),
-    ["batches"],
+    ["batches", "running"],
   );
   return (
     <>

@@ -171,7 +171,7 @@ function RunningBatches() {
   const running = useData(
     "running",
     (signal) => call("GET /api/batches", { query: { status: "IN_PROGRESS", limit: runningShown }, signal }),
-    ["batches"],
+    ["running"],
   );
   return (
     <Panel title="Running batches" actions={<a href="/batches">All batches</a>}>

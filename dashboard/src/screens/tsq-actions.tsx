@@ -95,7 +95,8 @@ async function repairAll(
 ): Promise<number> {
   let total = 0;
   while (total < matched) {
-    const { changed, remaining } = await call(key, { body });
+    const limit = body.matching && { limit: matched - total };
+    const { changed, remaining } = await call(key, { body: { ...body, ...limit } });
     total += changed;
     if (remaining === 0 || changed === 0) break;
   }
