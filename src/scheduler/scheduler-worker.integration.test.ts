@@ -166,6 +166,35 @@ describe("SchedulerWorker", () => {
     expect(await accountForFires(t.database)).toBe(99);
   });
 
+  it("parks jobs whose times it can't tell, with the reason, and fires the rest", async () => {
+    await using t = await setup();
+    for (const fault of ["*Mars/Olympus*", "*nonsense*"])
+      t.logs.expectLog({
+        logger: "scheduler.worker",
+        level: "warn",
+        message: `Job * could not be fired and is parked: ${fault}`,
+      });
+    const { bus, jobs } = openJobs(t);
+    for (const key of ["zone", "pattern", "good"])
+      await jobs.create(key, { schedule: { cron: "0 * * * *" }, command });
+    await t.database.query(
+      "UPDATE tallyman.scheduler_job SET time_zone = 'Mars/Olympus' WHERE job_key = 'zone'",
+    );
+    await t.database.query("UPDATE tallyman.scheduler_job SET cron = 'nonsense' WHERE job_key = 'pattern'");
+    await age(t.database, "1 hour");
+    const worker = await soleWorker(t, bus);
+    await expect.poll(() => worker.getMetrics(), untilPoll).toMatchObject({ jobs_fired: 1, jobs_parked: 2 });
+    expect(worker.isHealthy()).toBe(true);
+    expect(await jobs.get("good")).toMatchObject({ status: "SCHEDULED", fireCount: 1 });
+    expect(await jobs.get("zone")).toMatchObject({
+      status: "PARKED",
+      errorCode: "JOB_INVALID",
+      errorMessage: expect.stringContaining("Mars/Olympus"),
+    });
+    await jobs.update("zone", { schedule: { cron: "0 * * * *" } });
+    expect(await jobs.get("zone")).toMatchObject({ status: "SCHEDULED", errorCode: null });
+  });
+
   it("fires nothing of a segment that it gave back, and another worker goes on at once", async () => {
     await using t = await setup();
     const { bus, jobs } = openJobs(t);

@@ -1,4 +1,4 @@
-import { type CommandBus, newCommandId } from "../commands/index.ts";
+import type { CommandBus } from "../commands/index.ts";
 import type { Database } from "../database/index.ts";
 import type { Monitorable, OperationalError } from "../monitoring/index.ts";
 import {
@@ -11,9 +11,9 @@ import {
   Service,
   WakeUp,
 } from "../runtime/index.ts";
-import { fireInBulk } from "./fire-in-bulk.ts";
+import { fireInBulk, parkFailed } from "./fire-in-bulk.ts";
 import { schedulerChannels } from "./hints.ts";
-import { planFire } from "./schedule.ts";
+import { planFires } from "./plan-fires.ts";
 import { SchedulerWorkerMetrics } from "./scheduler-worker-metrics.ts";
 import {
   type SchedulerWorkerOptions,
@@ -21,7 +21,14 @@ import {
   schedulerWorkerRules,
 } from "./scheduler-worker-options.ts";
 import { SegmentLease } from "./segment-lease.ts";
-import { type DueJob, type Fire, type Fired, selectDueJobs, selectMsUntilDue } from "./sql/fire.ts";
+import {
+  type DueJob,
+  type Fire,
+  type Fired,
+  type SeenJob,
+  selectDueJobs,
+  selectMsUntilDue,
+} from "./sql/fire.ts";
 import { deleteOldFires } from "./sql/fire-history.ts";
 import type { SegmentGrant } from "./worker-info.ts";
 
@@ -165,10 +172,12 @@ export class SchedulerWorker extends Service implements Monitorable {
       workerId: this.workerId,
       grants: grants.filter(({ segmentId }) => concerned.has(segmentId)),
       onFired: (fired: Fired, fires: readonly Fire[]) => this.#fired(fired, fires),
-      onParked: ({ jobId }: Fire, error: unknown) => this.#parked(jobId, error),
+      onParked: ({ jobId }: SeenJob, error: unknown) => this.#parked(jobId, error),
     };
     crashPoint("scheduler.worker.before-fire");
-    await fireInBulk(this.#database, firing, due.map(fireOf));
+    const { fires, failures } = planFires(due);
+    if (fires.length > 0) await fireInBulk(this.#database, firing, fires);
+    for (const { job, error } of failures) await parkFailed(this.#database, firing, job, error);
     crashPoint("scheduler.worker.after-fire");
     for (const { nowMs, nextFireMs } of due) this.#metrics.lagged(nowMs - nextFireMs);
   }
@@ -214,19 +223,4 @@ export class SchedulerWorker extends Service implements Monitorable {
     if (this.#failures === 1) log.warn(`Jobs could not be fired, trying again: ${String(error)}`);
     await this.#options.clock.sleep(backoffMs(this.#failures, turnRetry), signal);
   }
-}
-
-function fireOf(job: DueJob): Fire {
-  const { fireMs, missedUntilMs, nextMs, dueMs } = planFire(job, job.nowMs);
-  return {
-    jobId: job.jobId,
-    revision: job.revision,
-    expectedMs: job.nextFireMs,
-    fireMs,
-    nextMs,
-    dueMs,
-    missedUntilMs,
-    avoidsOverlap: job.avoidsOverlap,
-    runId: newCommandId(),
-  };
 }

@@ -64,11 +64,15 @@ export async function selectMsUntilDue(
   return rows[0]?.ms ?? null;
 }
 
-/** One job to fire, or to move past what it missed. */
-export interface Fire {
+/** A job as the worker saw it; one that was changed since is left alone. */
+export interface SeenJob {
   readonly jobId: number;
   readonly revision: number;
   readonly expectedMs: number;
+}
+
+/** One job to fire, or to move past what it missed. */
+export interface Fire extends SeenJob {
   readonly fireMs: number | null;
   readonly nextMs: number | null;
   readonly dueMs: number | null;
@@ -128,7 +132,7 @@ export async function parkJob(
   executor: Executor,
   workerId: string,
   grants: readonly SegmentGrant[],
-  { jobId, revision, expectedMs }: Fire,
+  { jobId, revision, expectedMs }: SeenJob,
   error: { readonly code: string; readonly message: string },
 ): Promise<boolean> {
   const { rows } = await executor.query<{ parked: boolean }>(
