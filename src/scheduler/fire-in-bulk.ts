@@ -30,7 +30,7 @@ export async function fireInBulk(executor: Executor, firing: Firing, fires: read
   }
 }
 
-/** Parks a job that can't be fired with its error, unless it was changed meanwhile. */
+/** Parks a job that can't be fired with its error, unless it was changed meanwhile or is held. */
 export async function parkFailed(
   executor: Executor,
   firing: Firing,

@@ -238,6 +238,23 @@ describe("SchedulerWorker", () => {
     await t.database.query("ALTER TABLE tallyman.away RENAME TO scheduler_worker");
   });
 
+  it("waits between two looks when all that is due is held by clients", async () => {
+    await using t = await setup();
+    const { bus, jobs } = openJobs(t);
+    await jobs.create("k", { schedule: { at: new Date(Date.now() - 1_000) }, command });
+    const clock = new FakeClock();
+    const worker = t.use(new SchedulerWorker(t.database, bus, { workerId: "w1", firesMax: 1, clock }));
+    await new Fleet(t.database).register("w1", { cap: null });
+    await grant(t.database, "w1");
+    await t.database.transaction(async (tx) => {
+      await jobs.pause("k", { tx });
+      await worker.start();
+      await expect.poll(() => worker.getMetrics().fires_stale, untilPoll).toBe(1);
+      for (let i = 0; i < 50; i++) await t.database.query("SELECT 1");
+      expect(worker.getMetrics()).toMatchObject({ fires_stale: 1, jobs_fired: 0 });
+    });
+  });
+
   it("stops for good when another process works under its id", async () => {
     await using t = await setup();
     t.logs.expectLog({ logger: "scheduler.worker", level: "error", message: "Failed: *" });

@@ -44,7 +44,8 @@ const turnRetry = { initialMs: 100, maxMs: 5_000, factor: 2, jitter: 0.5 };
  * Fires the due jobs of the segments that the leader gave it, as commands and batches on the bus.
  *
  * A bulk of fires is one statement: it locks the segments on (owner, epoch), advances each job from the time
- * that was seen, records the fire and enqueues. So each (job, fire time) is enqueued exactly once whatever
+ * that was seen, records the fire and enqueues. A job that a client holds in an open transaction waits for the next
+ * turn, alone. So each (job, fire time) is enqueued exactly once whatever
  * happens to the worker, and a worker that lost a segment fires nothing of it, from the very moment. stop()
  * finishes the bulk that is under way, gives the segments back and leaves. Any number of workers, in any
  * number of processes.
@@ -161,17 +162,23 @@ export class SchedulerWorker extends Service implements Monitorable {
     }
     const perSegment = Math.ceil((firesMax * shareFactor) / segmentIds.length);
     const due = await selectDueJobs(this.#database, segmentIds, { perSegment, limit: firesMax });
-    if (due.length > 0) await this.#fire(grants, due);
-    this.#isBehind = due.length >= Math.min(firesMax, perSegment);
+    const advanced = due.length > 0 ? await this.#fire(grants, due) : 0;
+    // Jobs that clients hold stay due: when there is nothing else, another look at once would find the same.
+    this.#isBehind = advanced > 0 && due.length >= Math.min(firesMax, perSegment);
     return this.#isBehind ? 0 : gatherMs;
   }
 
-  async #fire(grants: readonly SegmentGrant[], due: readonly DueJob[]): Promise<void> {
+  /** Returns how many jobs moved on. */
+  async #fire(grants: readonly SegmentGrant[], due: readonly DueJob[]): Promise<number> {
+    let advanced = 0;
     const concerned = new Set(due.map(({ segmentId }) => segmentId));
     const firing = {
       workerId: this.workerId,
       grants: grants.filter(({ segmentId }) => concerned.has(segmentId)),
-      onFired: (fired: Fired, fires: readonly Fire[]) => this.#fired(fired, fires),
+      onFired: (fired: Fired, fires: readonly Fire[]) => {
+        advanced += fired.advanced;
+        this.#fired(fired, fires);
+      },
       onParked: ({ jobId }: SeenJob, error: unknown) => this.#parked(jobId, error),
     };
     crashPoint("scheduler.worker.before-fire");
@@ -180,6 +187,7 @@ export class SchedulerWorker extends Service implements Monitorable {
     for (const { job, error } of failures) await parkFailed(this.#database, firing, job, error);
     crashPoint("scheduler.worker.after-fire");
     for (const { nowMs, nextFireMs } of due) this.#metrics.lagged(nowMs - nextFireMs);
+    return advanced;
   }
 
   #fired(fired: Fired, fires: readonly Fire[]): void {

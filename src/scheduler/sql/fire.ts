@@ -64,7 +64,7 @@ export async function selectMsUntilDue(
   return rows[0]?.ms ?? null;
 }
 
-/** A job as the worker saw it; one that was changed since is left alone. */
+/** A job as the worker saw it; one that was changed since, or is held by somebody, is left alone. */
 export interface SeenJob {
   readonly jobId: number;
   readonly revision: number;
@@ -83,7 +83,7 @@ export interface Fire extends SeenJob {
 
 /** What a call of {@link fireJobs} did. */
 export interface Fired {
-  /** Jobs that moved on; the others were changed meanwhile, or are in a segment that is not ours any more. */
+  /** Jobs that moved on; the others were changed meanwhile, are held, or are in a segment that is not ours any more. */
   readonly advanced: number;
   readonly fired: number;
   readonly missed: number;
@@ -127,7 +127,7 @@ function list<T>(items: readonly T[], value: (item: T) => number | string | null
   return `{${items.map((item) => value(item) ?? "NULL").join(",")}}`;
 }
 
-/** Parks a job whose fire failed, fenced as a fire is; false when it was changed meanwhile. */
+/** Parks a job whose fire failed, fenced as a fire is; false when it was changed meanwhile, or is held. */
 export async function parkJob(
   executor: Executor,
   workerId: string,
