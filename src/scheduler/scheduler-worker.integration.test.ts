@@ -298,4 +298,19 @@ describe("SchedulerWorker", () => {
     const bad = { heartbeatIntervalMs: 1_000, heartbeatTimeoutMs: 1_500 };
     expect(() => new SchedulerWorker(t.database, bus, bad)).toThrow(/twice heartbeatIntervalMs/);
   });
+
+  it("forgets all that is too old, however much, and goes on firing", async () => {
+    await using t = await setup();
+    const { bus, jobs } = openJobs(t);
+    await jobs.create("k", { schedule: { everyMs: 100 }, command });
+    await t.database.query(
+      `INSERT INTO tallyman.scheduler_fire (job_id, fire_time, fired_at, outcome)
+       SELECT job_id, time, time, 'MISSED' FROM tallyman.scheduler_job,
+         generate_series(clock_timestamp() - interval '40 days', clock_timestamp() - interval '31 days', '1 minute') AS time`,
+    );
+    await soleWorker(t, bus, { pollIntervalMs: 600_000 });
+    const old = "SELECT FROM tallyman.scheduler_fire WHERE fired_at < clock_timestamp() - interval '30 days'";
+    await expect.poll(async () => (await t.database.query(old)).rowCount, untilPoll).toBe(0);
+    await expect.poll(() => fireCount(t), untilPoll).toBeGreaterThan(0);
+  });
 });

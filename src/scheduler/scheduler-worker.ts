@@ -69,7 +69,7 @@ export class SchedulerWorker extends Service implements Monitorable {
   /** The last look found more than one bulk takes. */
   #isBehind = false;
   #failures = 0;
-  #prunedMs = Number.NEGATIVE_INFINITY;
+  #pruneAtMs = Number.NEGATIVE_INFINITY;
   #unsubscribe: (() => void) | undefined;
 
   /** @throws TallymanError INVALID_OPTION */
@@ -133,8 +133,8 @@ export class SchedulerWorker extends Service implements Monitorable {
       this.#turn = turn.catch(() => undefined);
       const waitMs = await turn;
       this.#failures = 0;
-      await this.#pruneWhenDue();
-      if (waitMs > 0) await this.#waitForNext(waitMs, signal);
+      const isMoreToPrune = await this.#pruneWhenDue();
+      if (waitMs > 0 && !isMoreToPrune) await this.#waitForNext(waitMs, signal);
     } catch (error) {
       if (signal.aborted && isAbort(error)) throw error;
       await this.#surviveFailure(error, signal);
@@ -217,12 +217,15 @@ export class SchedulerWorker extends Service implements Monitorable {
     if (restMs > 0) await clock.sleep(restMs, signal);
   }
 
-  async #pruneWhenDue(): Promise<void> {
+  /** Forgets a bounded part of the old history; true when more is left, for after the next look: fires come first. */
+  async #pruneWhenDue(): Promise<boolean> {
     const { clock, keepHistoryMs } = this.#options;
     const nowMs = clock.monotonicMs();
-    if (nowMs - this.#prunedMs < pruneIntervalMs) return;
-    this.#prunedMs = nowMs;
-    await deleteOldFires(this.#database, keepHistoryMs, pruneRowsMax);
+    if (nowMs < this.#pruneAtMs) return false;
+    this.#pruneAtMs = nowMs + pruneIntervalMs;
+    const isMoreLeft = (await deleteOldFires(this.#database, keepHistoryMs, pruneRowsMax)) === pruneRowsMax;
+    if (isMoreLeft) this.#pruneAtMs = nowMs;
+    return isMoreLeft;
   }
 
   async #surviveFailure(error: unknown, signal: AbortSignal): Promise<void> {
