@@ -936,17 +936,28 @@ AS $function$
 #variable_conflict use_column
 DECLARE
   held integer[];
+  locked bigint[];
   job_ids bigint[];
   fire_times bigint[];
   run_ids uuid[];
 BEGIN
   held := tallyman.scheduler_hold_segments(p_worker, p_segment_ids, p_epochs);
+  locked := ARRAY (
+    SELECT s.job_id
+    FROM unnest(p_job_ids, p_revisions, p_expected) WITH ORDINALITY AS d (job_id, revision, expected_ms, place)
+    LEFT JOIN LATERAL (
+      SELECT s.job_id FROM tallyman.scheduler_job_state s
+      WHERE s.job_id = d.job_id AND s.revision = d.revision AND s.next_fire_at = tallyman.scheduler_time(d.expected_ms)
+        AND s.due_at IS NOT NULL AND s.segment_id = ANY (held)
+      FOR NO KEY UPDATE SKIP LOCKED) s ON true
+    ORDER BY d.place);
   WITH d AS MATERIALIZED (
     SELECT d.*, d.fired_ms IS NOT NULL AND NOT (d.avoids_overlap AND EXISTS (
              SELECT FROM tallyman.scheduler_job_state s JOIN tallyman.scheduler_job j ON j.job_id = s.job_id
              WHERE s.job_id = d.job_id AND tallyman.scheduler_is_running(j.target, j.domain, s.last_run_id))) AS is_firing
-    FROM unnest(p_job_ids, p_revisions, p_expected, p_fired, p_next, p_due, p_missed_until, p_avoids_overlap, p_run_ids)
-         AS d (job_id, revision, expected_ms, fired_ms, next_ms, due_ms, missed_until_ms, avoids_overlap, run_id)
+    FROM unnest(locked, p_expected, p_fired, p_next, p_due, p_missed_until, p_avoids_overlap, p_run_ids)
+         AS d (job_id, expected_ms, fired_ms, next_ms, due_ms, missed_until_ms, avoids_overlap, run_id)
+    WHERE d.job_id IS NOT NULL
   ), u AS (
     UPDATE tallyman.scheduler_job_state s
     SET next_fire_at = CASE WHEN d.is_firing AND s.fires_left = 1 THEN NULL ELSE tallyman.scheduler_time(d.next_ms) END,
@@ -955,9 +966,7 @@ BEGIN
         fire_count = CASE WHEN d.is_firing THEN s.fire_count + 1 ELSE s.fire_count END,
         last_fire_at = coalesce(tallyman.scheduler_time(d.fired_ms), s.last_fire_at),
         last_run_id = CASE WHEN d.is_firing THEN d.run_id ELSE s.last_run_id END
-    FROM d
-    WHERE s.job_id = d.job_id AND s.revision = d.revision AND s.next_fire_at = tallyman.scheduler_time(d.expected_ms)
-      AND s.due_at IS NOT NULL AND s.segment_id = ANY (held)
+    FROM d WHERE s.job_id = d.job_id
     RETURNING d.*
   ), f AS (
     INSERT INTO tallyman.scheduler_fire (job_id, fire_time, run_id, missed_until, outcome)
@@ -1036,11 +1045,17 @@ DECLARE
   held integer[];
 BEGIN
   held := tallyman.scheduler_hold_segments(p_worker, p_segment_ids, p_epochs);
+  PERFORM FROM tallyman.scheduler_job_state s
+  WHERE s.job_id = p_job_id AND s.revision = p_revision AND s.next_fire_at = tallyman.scheduler_time(p_expected)
+    AND s.due_at IS NOT NULL AND s.segment_id = ANY (held)
+  FOR NO KEY UPDATE SKIP LOCKED;
+  IF NOT FOUND THEN
+    RETURN false;
+  END IF;
   UPDATE tallyman.scheduler_job_state s
   SET due_at = NULL, parked_at = clock_timestamp(), error_code = p_error_code, error_message = p_error_message
-  WHERE s.job_id = p_job_id AND s.revision = p_revision AND s.next_fire_at = tallyman.scheduler_time(p_expected)
-    AND s.due_at IS NOT NULL AND s.segment_id = ANY (held);
-  RETURN FOUND;
+  WHERE s.job_id = p_job_id;
+  RETURN true;
 END $function$;
 
 CREATE OR REPLACE FUNCTION tallyman.scheduler_register_worker(p_worker_id text, p_boot_id uuid, p_keeps_cap boolean, p_cap integer, p_timeout_ms integer)

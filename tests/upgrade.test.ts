@@ -28,6 +28,7 @@ const promises: Readonly<Record<number, (tallyman: Tallyman, t: TestContext) => 
   5: jobsFire,
   6: servicesAreShown,
   8: tokensAreGood,
+  10: carefulJobFires,
 };
 
 describe("a database that was left at", () => {
@@ -119,6 +120,13 @@ async function jobsFire({ scheduler: { jobs } }: Tallyman): Promise<void> {
   await until("the late job has fired", async () => (await jobs.get("hourly"))?.fireCount === 24);
   await jobs.resume("parked");
   await until("the parked job has fired", async () => (await jobs.get("parked"))?.fireCount === 24);
+}
+
+async function carefulJobFires({ scheduler: { jobs } }: Tallyman): Promise<void> {
+  await until(
+    "the job that avoids overlaps has fired",
+    async () => (await jobs.get("careful"))?.fireCount === 24,
+  );
 }
 
 async function servicesAreShown({ database }: Tallyman): Promise<void> {

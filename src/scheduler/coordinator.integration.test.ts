@@ -182,6 +182,20 @@ describe("Coordinator", () => {
     expect(first.failure).toMatchObject({ code: "SCHEDULER_COORDINATOR_REPLACED" });
   });
 
+  it("registers again when it was forgotten", async () => {
+    await using t = await setup();
+    const sleeper = coordinatorOn(t, "c1", { heartbeatIntervalMs: 50, heartbeatTimeoutMs: 60_000 });
+    await sleeper.start();
+    await t.database.query("DELETE FROM tallyman.scheduler_coordinator");
+    const coordinators = new Coordinators(t.database);
+    const [known] = await until(async () => {
+      const list = await coordinators.list();
+      return list.length > 0 && list;
+    });
+    expect(known).toMatchObject({ coordinatorId: "c1", port: 8082, status: "ONLINE" });
+    expect(sleeper.state).toBe("RUNNING");
+  });
+
   it("refuses settings that would fail healthy nodes", async () => {
     await using t = await setup();
     const make = (options: Partial<CoordinatorOptions>) => () =>

@@ -11,7 +11,13 @@ import { Fleet, segmentCountMax } from "./fleet.ts";
 import { hint, schedulerChannels } from "./hints.ts";
 import { Leader } from "./leader.ts";
 import { LeaderLoop } from "./leader-loop.ts";
-import { deleteCoordinator, heartbeatCoordinator, registerCoordinator } from "./sql/coordinator.ts";
+import {
+  type CoordinatorRegistration,
+  deleteCoordinator,
+  heartbeatCoordinator,
+  registerCoordinator,
+  registerCoordinatorAgain,
+} from "./sql/coordinator.ts";
 import { checkId } from "./validate-id.ts";
 import type { WorkerInfo } from "./worker-info.ts";
 
@@ -104,10 +110,8 @@ export class Coordinator extends MonitoredService {
   protected override async onStart(): Promise<void> {
     const { leadership } = schedulerChannels(this.#database);
     this.#unsubscribe = this.#database.listener.subscribe(leadership, () => this.#wakeUp.notify());
-    const { coordinatorId, host, port, heartbeatTimeoutMs, clock } = this.#options;
-    const { bootId } = this;
-    await registerCoordinator(this.#database, { coordinatorId, bootId, host, port, heartbeatTimeoutMs });
-    this.#heartbeatMs = clock.monotonicMs();
+    await registerCoordinator(this.#database, this.#registration());
+    this.#heartbeatMs = this.#options.clock.monotonicMs();
     await this.#loop.start();
   }
 
@@ -156,10 +160,21 @@ export class Coordinator extends MonitoredService {
     const { clock, heartbeatIntervalMs } = this.#options;
     const dueInMs = this.#heartbeatMs + heartbeatIntervalMs - clock.monotonicMs();
     if (dueInMs > 0) return dueInMs;
-    if (!(await heartbeatCoordinator(this.#database, this.coordinatorId, this.bootId)))
-      throw coordinatorReplaced(this.coordinatorId);
+    if (!(await heartbeatCoordinator(this.#database, this.coordinatorId, this.bootId))) await this.#return();
     this.#heartbeatMs = clock.monotonicMs();
     return heartbeatIntervalMs;
+  }
+
+  /** A coordinator that was silent for long, as on a machine that slept, is forgotten: it presents itself again. */
+  async #return(): Promise<void> {
+    if (!(await registerCoordinatorAgain(this.#database, this.#registration())))
+      throw coordinatorReplaced(this.coordinatorId);
+    log.info(`${this.coordinatorId} had been forgotten, and is registered again.`);
+  }
+
+  #registration(): CoordinatorRegistration {
+    const { coordinatorId, host, port, heartbeatTimeoutMs } = this.#options;
+    return { coordinatorId, bootId: this.bootId, host, port, heartbeatTimeoutMs };
   }
 
   #outage(error: unknown): void {

@@ -26,12 +26,14 @@ export function cronOf(pattern: string, timeZone: string): CronTimes {
  */
 export class CronTimes {
   readonly #cron: Cron;
+  readonly #explained: <T>(read: () => T) => T;
   /** No time lies between these two. */
   #span: { readonly fromMs: number; readonly nextMs: number } | undefined;
 
   constructor(pattern: string, timeZone: string) {
     refuseMovingPattern(pattern);
-    this.#cron = explained(pattern, timeZone, () => new Cron(pattern, { timezone: timeZone, paused: true }));
+    this.#explained = (read) => explained(pattern, timeZone, read);
+    this.#cron = this.#explained(() => new Cron(pattern, { timezone: timeZone, paused: true }));
   }
 
   /**
@@ -40,15 +42,14 @@ export class CronTimes {
    * @throws TallymanError JOB_INVALID
    */
   static check(pattern: string, timeZone: string): void {
-    const times = cronOf(pattern, timeZone);
-    explained(pattern, timeZone, () => times.#cron.nextRun());
+    cronOf(pattern, timeZone).nextAfter(Date.now());
   }
 
   /** The first time after `afterMs`. */
   nextAfter(afterMs: number): number | null {
     const span = this.#span;
     if (span && afterMs >= span.fromMs && afterMs < span.nextMs) return span.nextMs;
-    const next = this.#cron.nextRun(new Date(afterMs));
+    const next = this.#explained(() => this.#cron.nextRun(new Date(afterMs)));
     if (next === null) return null;
     this.#span = { fromMs: afterMs, nextMs: next.getTime() };
     return next.getTime();

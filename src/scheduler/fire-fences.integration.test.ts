@@ -7,8 +7,9 @@ import { expect, it } from "vitest";
 import { accountForFires, age, command, grant, openJobs } from "../../tests/kit/jobs.ts";
 import type { Database } from "../database/index.ts";
 import { setup, type TestContext } from "../testing/index.ts";
+import type { JobDefinition, JobStore } from "./index.ts";
 import { planFire } from "./schedule.ts";
-import { type DueJob, type Fire, fireJobs, selectDueJobs } from "./sql/fire.ts";
+import { type DueJob, type Fire, fireJobs, parkJob, selectDueJobs } from "./sql/fire.ts";
 import type { SegmentGrant } from "./worker-info.ts";
 
 const noFire = { advanced: 0, fired: 0, missed: 0, overlapped: 0, domains: [] };
@@ -22,9 +23,9 @@ function fireOf(job: DueJob): Fire {
 }
 
 /** One job that is due, its segment given to "w1", and what "w1" decided to fire. */
-async function dueJob(t: TestContext) {
+async function dueJob(t: TestContext, more: Partial<JobDefinition> = {}) {
   const { bus, jobs } = openJobs(t);
-  const { segmentId } = await jobs.create("k", { schedule: { everyMs: 60_000 }, command });
+  const { segmentId } = await jobs.create("k", { schedule: { everyMs: 60_000 }, command, ...more });
   await age(t.database, "61 s");
   const grants = await grant(t.database, "w1", [segmentId]);
   const [job] = await selectDueJobs(t.database, [segmentId], { perSegment: 10, limit: 10 });
@@ -173,6 +174,65 @@ it("revision: a job that was changed between decision and fire is left alone", a
   expect(await fireJobs(t.database, "w1", grants, fires)).toEqual({ ...noFire, lostSegments: [] });
   await jobs.pause("k");
   expect(await fireJobs(t.database, "w1", grants, fires)).toEqual({ ...noFire, lostSegments: [] });
+});
+
+const holds = {
+  pause: (jobs, client) => jobs.pause("k", { tx: client }),
+  update: (jobs, client) => jobs.update("k", { jitterMs: 5 }, { tx: client }),
+  run: (jobs, client) => jobs.run("k", { tx: client }),
+} satisfies Record<string, (jobs: JobStore, client: pg.Client) => Promise<unknown>>;
+
+it.each(Object.entries(holds))(
+  "SKIP LOCKED: a job held by an open %s keeps no other from firing, and fires when it is let go",
+  async (_, hold) => {
+    await using t = await setup();
+    const { jobs } = await dueJob(t);
+    await jobs.create("other", { schedule: { everyMs: 60_000 }, command });
+    await age(t.database, "61 s");
+    const grants = await grant(t.database, "w1");
+    const segmentIds = grants.map(({ segmentId }) => segmentId);
+    const due = async () =>
+      (await selectDueJobs(t.database, segmentIds, { perSegment: 10, limit: 10 })).map(fireOf);
+    const client = await openTransaction(t);
+    await hold(jobs, client);
+    const firing = fireJobs(t.database, "w1", grants, await due());
+    await untilWaiting(t.database, firing);
+    expect(await lockWaits(t.database)).toBe(0);
+    expect(await firing).toMatchObject({ advanced: 1, fired: 1, lostSegments: [] });
+    expect(await jobs.get("other")).toMatchObject({ fireCount: 1 });
+    await client.query("ROLLBACK");
+    expect(await fireJobs(t.database, "w1", grants, await due())).toMatchObject({ advanced: 1, fired: 1 });
+    expect(await accountForFires(t.database)).toBe(2);
+  },
+);
+
+it("SKIP LOCKED: a job that is to be parked while somebody holds it is left alone", async () => {
+  await using t = await setup();
+  const { jobs, grants, fires } = await dueJob(t);
+  const [fire] = fires;
+  if (!fire) throw new Error("The job is not due.");
+  const park = () => parkJob(t.database, "w1", grants, fire, { code: "C", message: "m" });
+  const client = await openTransaction(t);
+  await jobs.run("k", { tx: client });
+  const parking = park();
+  await untilWaiting(t.database, parking);
+  expect(await lockWaits(t.database)).toBe(0);
+  expect(await parking).toBe(false);
+  await client.query("COMMIT");
+  expect(await park()).toBe(true);
+  expect(await jobs.get("k")).toMatchObject({ status: "PARKED", errorCode: "C" });
+});
+
+it("overlap: a run by hand that commits while the job is about to fire counts", async () => {
+  await using t = await setup();
+  const { jobs, grants, fires } = await dueJob(t, { overlapPolicy: "SKIP" });
+  const client = await openTransaction(t);
+  await jobs.run("k", { tx: client });
+  const firing = fireJobs(t.database, "w1", grants, fires);
+  await untilWaiting(t.database, firing);
+  await client.query("COMMIT");
+  expect(await firing).toMatchObject({ fired: 0 });
+  expect(await fireJobs(t.database, "w1", grants, fires)).toMatchObject({ fired: 0, overlapped: 1 });
 });
 
 it("segment: a worker that names another segment than the job's fires nothing", async () => {

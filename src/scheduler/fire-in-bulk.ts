@@ -1,5 +1,5 @@
 import { type Executor, errorCodeOf } from "../database/index.ts";
-import { type Fire, type Fired, fireJobs, parkJob } from "./sql/fire.ts";
+import { type Fire, type Fired, fireJobs, parkJob, type SeenJob } from "./sql/fire.ts";
 import type { SegmentGrant } from "./worker-info.ts";
 
 /** Who fires, and by which right. */
@@ -7,7 +7,7 @@ export interface Firing {
   readonly workerId: string;
   readonly grants: readonly SegmentGrant[];
   readonly onFired: (fired: Fired, fires: readonly Fire[]) => void;
-  readonly onParked: (fire: Fire, error: unknown) => void;
+  readonly onParked: (job: SeenJob, error: unknown) => void;
 }
 
 /**
@@ -23,17 +23,23 @@ export async function fireInBulk(executor: Executor, firing: Firing, fires: read
   } catch (error) {
     if (!isFaultOfJob(error)) throw error;
     const [fire, second] = fires;
-    if (fire && !second) return park(executor, firing, fire, error);
+    if (fire && !second) return parkFailed(executor, firing, fire, error);
     const half = Math.ceil(fires.length / 2);
     await fireInBulk(executor, firing, fires.slice(0, half));
     await fireInBulk(executor, firing, fires.slice(half));
   }
 }
 
-async function park(executor: Executor, firing: Firing, fire: Fire, error: unknown): Promise<void> {
+/** Parks a job that can't be fired with its error, unless it was changed meanwhile or is held. */
+export async function parkFailed(
+  executor: Executor,
+  firing: Firing,
+  job: SeenJob,
+  error: unknown,
+): Promise<void> {
   const { workerId, grants, onParked } = firing;
   const failure = { code: errorCodeOf(error) ?? "INTERNAL", message: (error as Error).message };
-  if (await parkJob(executor, workerId, grants, fire, failure)) onParked(fire, error);
+  if (await parkJob(executor, workerId, grants, job, failure)) onParked(job, error);
 }
 
 /**

@@ -38,7 +38,8 @@
  * next time only grows, whatever clocks do. What a fire puts on the bus is there exactly once; that its handler
  * runs is the bus's promise, at least once, and (job, fire time) is the key to make it harmless.
  *
- * **Locks.** Lease, then workers, then segments, then jobs, each in the order of keys.
+ * **Locks.** Lease, then workers, then segments, then jobs, each in the order of keys. A worker waits for no job: one
+ * that a client holds in an open transaction is left out until the next turn.
  *
  * **Failure.** A leader that dies is replaced when its lease runs out; one that stops resigns. A leader cut off
  * from the database stops by its own monotonic clock. A worker that dies loses its segments at its timeout; one

@@ -5,9 +5,10 @@ import { firstTime } from "./job-info.ts";
 import { jitterOf, nextAfter, type Times } from "./schedule.ts";
 import type { JobToStore, StoredJob } from "./sql/job.ts";
 
-/** Null takes a setting away: it is as if it had not been given. */
-export function withoutNulls(changes: JobChanges): GivenOptions<JobDefinition> {
-  return Object.fromEntries(Object.entries(changes).map(([name, value]) => [name, value ?? undefined]));
+/** What an update names. Undefined names nothing; null takes a setting away: it is as if it had never been given. */
+export function namedChanges(changes: JobChanges): GivenOptions<JobDefinition> {
+  const named = Object.entries(changes).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(named.map(([name, value]) => [name, value ?? undefined]));
 }
 
 /** A definition whose payload was replaced has no trace of the kind that it had before. */
@@ -26,26 +27,33 @@ export function keptPayload(
   return { target, domain, batchName, fireField, commands: null };
 }
 
-/** The times after an update; an interval that was not touched keeps its grid. */
+/** The times after an update; without a new schedule or start they are as before, up to the end that is given. */
 export function changedTimes(
   job: StoredJob,
   merged: JobDefinition,
-  { schedule, startAt, endAt }: JobChanges,
+  { schedule, startAt }: JobChanges,
   nowMs: number,
 ): { readonly times: Times; readonly isNew: boolean } {
-  const isNew = schedule !== undefined || startAt !== undefined || endAt !== undefined;
-  return { times: isNew ? timesOf(merged, nowMs) : job, isNew };
+  const isNew = schedule !== undefined || startAt !== undefined;
+  const endMs = merged.endAt?.getTime() ?? null;
+  return { times: isNew ? timesOf(merged, nowMs) : { ...job, endMs }, isNew };
 }
 
+/** The next time after an update. A job that had none left goes on with the first to come, if its limits allow one. */
 export function nextOf(
   job: StoredJob,
   { times, isNew }: { readonly times: Times; readonly isNew: boolean },
   nowMs: number,
 ): { readonly times: Times; readonly nextFireMs: number | null } {
-  if (!isNew) return { times, nextFireMs: job.nextFireMs };
+  if (!isNew) return { times, nextFireMs: keptNext(job, times, nowMs) };
   const first = firstTime(times, nowMs);
   const isRepeated = first !== null && job.lastFireMs !== null && first <= job.lastFireMs;
   return { times, nextFireMs: isRepeated ? nextAfter(times, job.lastFireMs ?? first) : first };
+}
+
+function keptNext({ nextFireMs, lastFireMs }: StoredJob, times: Times, nowMs: number): number | null {
+  if (nextFireMs === null) return nextAfter(times, Math.max(nowMs, lastFireMs ?? nowMs));
+  return times.endMs === null || nextFireMs < times.endMs ? nextFireMs : null;
 }
 
 export function toStore(

@@ -10,7 +10,7 @@ import { TallymanError } from "../errors/index.ts";
 import { type GivenOptions, oneOf, resolveOptions, wholeNumber } from "../runtime/index.ts";
 import { hint, hintInside } from "./hints.ts";
 import type { JobChanges, JobCommand, JobDefinition, JobFire, JobInfo, JobStatus } from "./job.ts";
-import { changedTimes, keptPayload, nextOf, toStore, withOneTarget, withoutNulls } from "./job-changes.ts";
+import { changedTimes, keptPayload, namedChanges, nextOf, toStore, withOneTarget } from "./job-changes.ts";
 import { invalidJob, payloadOf, refuseBadKey, resolveDefinition, timesOf } from "./job-definition.ts";
 import { commandOf, definitionOf, firstTime, infoOf } from "./job-info.ts";
 import { jitterOf, nextTimes } from "./schedule.ts";
@@ -124,14 +124,15 @@ export class JobStore {
   }
 
   /**
-   * Changes some of a job's settings; the others stay. With a new schedule it counts from now on; it never
-   * fires for a time before its last one. A parked job is free again.
+   * Changes some of a job's settings; the others stay. With a new schedule or start it counts from now on; it never
+   * fires for a time before its last one. A finished job goes on when its limits are raised. A parked job is free
+   * again.
    *
    * @throws TallymanError JOB_NOT_FOUND, and as {@link create}
    */
   async update(key: string, changes: JobChanges, { tx }: TransactionOption = {}): Promise<JobInfo> {
     const info = await this.#locked(key, tx, async (inside, job, nowMs) => {
-      const merged = resolveDefinition({ ...definitionOf(job), ...withoutNulls(changes) });
+      const merged = resolveDefinition({ ...definitionOf(job), ...namedChanges(changes) });
       const hasPayload = changes.command !== undefined || changes.batch !== undefined;
       const payload = hasPayload
         ? await payloadOf(this.#bus, withOneTarget(merged, changes))

@@ -166,6 +166,35 @@ describe("SchedulerWorker", () => {
     expect(await accountForFires(t.database)).toBe(99);
   });
 
+  it("parks jobs whose times it can't tell, with the reason, and fires the rest", async () => {
+    await using t = await setup();
+    for (const fault of ["*Mars/Olympus*", "*nonsense*"])
+      t.logs.expectLog({
+        logger: "scheduler.worker",
+        level: "warn",
+        message: `Job * could not be fired and is parked: ${fault}`,
+      });
+    const { bus, jobs } = openJobs(t);
+    for (const key of ["zone", "pattern", "good"])
+      await jobs.create(key, { schedule: { cron: "0 * * * *" }, command });
+    await t.database.query(
+      "UPDATE tallyman.scheduler_job SET time_zone = 'Mars/Olympus' WHERE job_key = 'zone'",
+    );
+    await t.database.query("UPDATE tallyman.scheduler_job SET cron = 'nonsense' WHERE job_key = 'pattern'");
+    await age(t.database, "1 hour");
+    const worker = await soleWorker(t, bus);
+    await expect.poll(() => worker.getMetrics(), untilPoll).toMatchObject({ jobs_fired: 1, jobs_parked: 2 });
+    expect(worker.isHealthy()).toBe(true);
+    expect(await jobs.get("good")).toMatchObject({ status: "SCHEDULED", fireCount: 1 });
+    expect(await jobs.get("zone")).toMatchObject({
+      status: "PARKED",
+      errorCode: "JOB_INVALID",
+      errorMessage: expect.stringContaining("Mars/Olympus"),
+    });
+    await jobs.update("zone", { schedule: { cron: "0 * * * *" } });
+    expect(await jobs.get("zone")).toMatchObject({ status: "SCHEDULED", errorCode: null });
+  });
+
   it("fires nothing of a segment that it gave back, and another worker goes on at once", async () => {
     await using t = await setup();
     const { bus, jobs } = openJobs(t);
@@ -207,6 +236,23 @@ describe("SchedulerWorker", () => {
     for (let ms = 0; ms < 4_000; ms += 500) await clock.advance(500);
     expect(worker.segments).toEqual([]);
     await t.database.query("ALTER TABLE tallyman.away RENAME TO scheduler_worker");
+  });
+
+  it("waits between two looks when all that is due is held by clients", async () => {
+    await using t = await setup();
+    const { bus, jobs } = openJobs(t);
+    await jobs.create("k", { schedule: { at: new Date(Date.now() - 1_000) }, command });
+    const clock = new FakeClock();
+    const worker = t.use(new SchedulerWorker(t.database, bus, { workerId: "w1", firesMax: 1, clock }));
+    await new Fleet(t.database).register("w1", { cap: null });
+    await grant(t.database, "w1");
+    await t.database.transaction(async (tx) => {
+      await jobs.pause("k", { tx });
+      await worker.start();
+      await expect.poll(() => worker.getMetrics().fires_stale, untilPoll).toBe(1);
+      for (let i = 0; i < 50; i++) await t.database.query("SELECT 1");
+      expect(worker.getMetrics()).toMatchObject({ fires_stale: 1, jobs_fired: 0 });
+    });
   });
 
   it("stops for good when another process works under its id", async () => {
@@ -251,5 +297,20 @@ describe("SchedulerWorker", () => {
     await expect.poll(async () => (await jobs.history("k")).length, untilPoll).toBe(1);
     const bad = { heartbeatIntervalMs: 1_000, heartbeatTimeoutMs: 1_500 };
     expect(() => new SchedulerWorker(t.database, bus, bad)).toThrow(/twice heartbeatIntervalMs/);
+  });
+
+  it("forgets all that is too old, however much, and goes on firing", async () => {
+    await using t = await setup();
+    const { bus, jobs } = openJobs(t);
+    await jobs.create("k", { schedule: { everyMs: 100 }, command });
+    await t.database.query(
+      `INSERT INTO tallyman.scheduler_fire (job_id, fire_time, fired_at, outcome)
+       SELECT job_id, time, time, 'MISSED' FROM tallyman.scheduler_job,
+         generate_series(clock_timestamp() - interval '40 days', clock_timestamp() - interval '31 days', '1 minute') AS time`,
+    );
+    await soleWorker(t, bus, { pollIntervalMs: 600_000 });
+    const old = "SELECT FROM tallyman.scheduler_fire WHERE fired_at < clock_timestamp() - interval '30 days'";
+    await expect.poll(async () => (await t.database.query(old)).rowCount, untilPoll).toBe(0);
+    await expect.poll(() => fireCount(t), untilPoll).toBeGreaterThan(0);
   });
 });

@@ -1,4 +1,4 @@
-import { type CommandBus, newCommandId } from "../commands/index.ts";
+import type { CommandBus } from "../commands/index.ts";
 import type { Database } from "../database/index.ts";
 import type { Monitorable, OperationalError } from "../monitoring/index.ts";
 import {
@@ -11,9 +11,9 @@ import {
   Service,
   WakeUp,
 } from "../runtime/index.ts";
-import { fireInBulk } from "./fire-in-bulk.ts";
+import { fireInBulk, parkFailed } from "./fire-in-bulk.ts";
 import { schedulerChannels } from "./hints.ts";
-import { planFire } from "./schedule.ts";
+import { planFires } from "./plan-fires.ts";
 import { SchedulerWorkerMetrics } from "./scheduler-worker-metrics.ts";
 import {
   type SchedulerWorkerOptions,
@@ -21,7 +21,14 @@ import {
   schedulerWorkerRules,
 } from "./scheduler-worker-options.ts";
 import { SegmentLease } from "./segment-lease.ts";
-import { type DueJob, type Fire, type Fired, selectDueJobs, selectMsUntilDue } from "./sql/fire.ts";
+import {
+  type DueJob,
+  type Fire,
+  type Fired,
+  type SeenJob,
+  selectDueJobs,
+  selectMsUntilDue,
+} from "./sql/fire.ts";
 import { deleteOldFires } from "./sql/fire-history.ts";
 import type { SegmentGrant } from "./worker-info.ts";
 
@@ -37,7 +44,8 @@ const turnRetry = { initialMs: 100, maxMs: 5_000, factor: 2, jitter: 0.5 };
  * Fires the due jobs of the segments that the leader gave it, as commands and batches on the bus.
  *
  * A bulk of fires is one statement: it locks the segments on (owner, epoch), advances each job from the time
- * that was seen, records the fire and enqueues. So each (job, fire time) is enqueued exactly once whatever
+ * that was seen, records the fire and enqueues. A job that a client holds in an open transaction waits for the next
+ * turn, alone. So each (job, fire time) is enqueued exactly once whatever
  * happens to the worker, and a worker that lost a segment fires nothing of it, from the very moment. stop()
  * finishes the bulk that is under way, gives the segments back and leaves. Any number of workers, in any
  * number of processes.
@@ -61,7 +69,7 @@ export class SchedulerWorker extends Service implements Monitorable {
   /** The last look found more than one bulk takes. */
   #isBehind = false;
   #failures = 0;
-  #prunedMs = Number.NEGATIVE_INFINITY;
+  #pruneAtMs = Number.NEGATIVE_INFINITY;
   #unsubscribe: (() => void) | undefined;
 
   /** @throws TallymanError INVALID_OPTION */
@@ -125,8 +133,8 @@ export class SchedulerWorker extends Service implements Monitorable {
       this.#turn = turn.catch(() => undefined);
       const waitMs = await turn;
       this.#failures = 0;
-      await this.#pruneWhenDue();
-      if (waitMs > 0) await this.#waitForNext(waitMs, signal);
+      const isMoreToPrune = await this.#pruneWhenDue();
+      if (waitMs > 0 && !isMoreToPrune) await this.#waitForNext(waitMs, signal);
     } catch (error) {
       if (signal.aborted && isAbort(error)) throw error;
       await this.#surviveFailure(error, signal);
@@ -154,23 +162,32 @@ export class SchedulerWorker extends Service implements Monitorable {
     }
     const perSegment = Math.ceil((firesMax * shareFactor) / segmentIds.length);
     const due = await selectDueJobs(this.#database, segmentIds, { perSegment, limit: firesMax });
-    if (due.length > 0) await this.#fire(grants, due);
-    this.#isBehind = due.length >= Math.min(firesMax, perSegment);
+    const advanced = due.length > 0 ? await this.#fire(grants, due) : 0;
+    // Jobs that clients hold stay due: when there is nothing else, another look at once would find the same.
+    this.#isBehind = advanced > 0 && due.length >= Math.min(firesMax, perSegment);
     return this.#isBehind ? 0 : gatherMs;
   }
 
-  async #fire(grants: readonly SegmentGrant[], due: readonly DueJob[]): Promise<void> {
+  /** Returns how many jobs moved on. */
+  async #fire(grants: readonly SegmentGrant[], due: readonly DueJob[]): Promise<number> {
+    let advanced = 0;
     const concerned = new Set(due.map(({ segmentId }) => segmentId));
     const firing = {
       workerId: this.workerId,
       grants: grants.filter(({ segmentId }) => concerned.has(segmentId)),
-      onFired: (fired: Fired, fires: readonly Fire[]) => this.#fired(fired, fires),
-      onParked: ({ jobId }: Fire, error: unknown) => this.#parked(jobId, error),
+      onFired: (fired: Fired, fires: readonly Fire[]) => {
+        advanced += fired.advanced;
+        this.#fired(fired, fires);
+      },
+      onParked: ({ jobId }: SeenJob, error: unknown) => this.#parked(jobId, error),
     };
     crashPoint("scheduler.worker.before-fire");
-    await fireInBulk(this.#database, firing, due.map(fireOf));
+    const { fires, failures } = planFires(due);
+    if (fires.length > 0) await fireInBulk(this.#database, firing, fires);
+    for (const { job, error } of failures) await parkFailed(this.#database, firing, job, error);
     crashPoint("scheduler.worker.after-fire");
     for (const { nowMs, nextFireMs } of due) this.#metrics.lagged(nowMs - nextFireMs);
+    return advanced;
   }
 
   #fired(fired: Fired, fires: readonly Fire[]): void {
@@ -200,12 +217,15 @@ export class SchedulerWorker extends Service implements Monitorable {
     if (restMs > 0) await clock.sleep(restMs, signal);
   }
 
-  async #pruneWhenDue(): Promise<void> {
+  /** Forgets a bounded part of the old history; true when more is left, for after the next look: fires come first. */
+  async #pruneWhenDue(): Promise<boolean> {
     const { clock, keepHistoryMs } = this.#options;
     const nowMs = clock.monotonicMs();
-    if (nowMs - this.#prunedMs < pruneIntervalMs) return;
-    this.#prunedMs = nowMs;
-    await deleteOldFires(this.#database, keepHistoryMs, pruneRowsMax);
+    if (nowMs < this.#pruneAtMs) return false;
+    this.#pruneAtMs = nowMs + pruneIntervalMs;
+    const isMoreLeft = (await deleteOldFires(this.#database, keepHistoryMs, pruneRowsMax)) === pruneRowsMax;
+    if (isMoreLeft) this.#pruneAtMs = nowMs;
+    return isMoreLeft;
   }
 
   async #surviveFailure(error: unknown, signal: AbortSignal): Promise<void> {
@@ -214,19 +234,4 @@ export class SchedulerWorker extends Service implements Monitorable {
     if (this.#failures === 1) log.warn(`Jobs could not be fired, trying again: ${String(error)}`);
     await this.#options.clock.sleep(backoffMs(this.#failures, turnRetry), signal);
   }
-}
-
-function fireOf(job: DueJob): Fire {
-  const { fireMs, missedUntilMs, nextMs, dueMs } = planFire(job, job.nowMs);
-  return {
-    jobId: job.jobId,
-    revision: job.revision,
-    expectedMs: job.nextFireMs,
-    fireMs,
-    nextMs,
-    dueMs,
-    missedUntilMs,
-    avoidsOverlap: job.avoidsOverlap,
-    runId: newCommandId(),
-  };
 }

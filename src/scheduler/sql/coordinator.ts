@@ -46,6 +46,19 @@ export async function registerCoordinator(
   return rowCount === 1;
 }
 
+/** Stores a coordinator that was forgotten; false: another process has its place. */
+export async function registerCoordinatorAgain(
+  executor: Executor,
+  { coordinatorId, bootId, host, port, heartbeatTimeoutMs }: CoordinatorRegistration,
+): Promise<boolean> {
+  const { rowCount } = await executor.query(
+    `INSERT INTO tallyman.scheduler_coordinator (coordinator_id, boot_id, host, port, heartbeat_timeout_ms)
+     VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING`,
+    [coordinatorId, bootId, host, port, heartbeatTimeoutMs],
+  );
+  return rowCount === 1;
+}
+
 /** Says that a coordinator is alive; never touches the lease. False: not known, or known as another process. */
 export async function heartbeatCoordinator(
   executor: Executor,

@@ -64,11 +64,15 @@ export async function selectMsUntilDue(
   return rows[0]?.ms ?? null;
 }
 
-/** One job to fire, or to move past what it missed. */
-export interface Fire {
+/** A job as the worker saw it; one that was changed since, or is held by somebody, is left alone. */
+export interface SeenJob {
   readonly jobId: number;
   readonly revision: number;
   readonly expectedMs: number;
+}
+
+/** One job to fire, or to move past what it missed. */
+export interface Fire extends SeenJob {
   readonly fireMs: number | null;
   readonly nextMs: number | null;
   readonly dueMs: number | null;
@@ -79,7 +83,7 @@ export interface Fire {
 
 /** What a call of {@link fireJobs} did. */
 export interface Fired {
-  /** Jobs that moved on; the others were changed meanwhile, or are in a segment that is not ours any more. */
+  /** Jobs that moved on; the others were changed meanwhile, are held, or are in a segment that is not ours any more. */
   readonly advanced: number;
   readonly fired: number;
   readonly missed: number;
@@ -123,12 +127,12 @@ function list<T>(items: readonly T[], value: (item: T) => number | string | null
   return `{${items.map((item) => value(item) ?? "NULL").join(",")}}`;
 }
 
-/** Parks a job whose fire failed, fenced as a fire is; false when it was changed meanwhile. */
+/** Parks a job whose fire failed, fenced as a fire is; false when it was changed meanwhile, or is held. */
 export async function parkJob(
   executor: Executor,
   workerId: string,
   grants: readonly SegmentGrant[],
-  { jobId, revision, expectedMs }: Fire,
+  { jobId, revision, expectedMs }: SeenJob,
   error: { readonly code: string; readonly message: string },
 ): Promise<boolean> {
   const { rows } = await executor.query<{ parked: boolean }>(
