@@ -162,7 +162,14 @@ export abstract class BatchIndexer<Desc extends DescMessage = typeof TickDataSch
   /** Final flush; whole files are acknowledged, partial ones given back at once with their position. */
   protected override async onStop(): Promise<void> {
     this.#accept(await this.#prefetched?.catch(() => undefined));
-    await this.#finalFlush();
+    try {
+      await this.#finalFlush();
+    } finally {
+      await this.#letGo();
+    }
+  }
+
+  async #letGo(): Promise<void> {
     await this.#renewal?.stop();
     await this.#reader.close();
     await this.#giveBack();

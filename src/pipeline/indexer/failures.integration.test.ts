@@ -177,6 +177,32 @@ describe("a file that can't be indexed", () => {
     expect(await seenTicks(t)).toEqual(range(0, 10));
   });
 
+  it("gives the other files back when the final flush ends in ERROR", async () => {
+    await using t = await setup();
+    warnings(t, "Failed to index *: refused");
+    for (const message of ["Failed: refused", "Failed to stop cleanly: refused"])
+      t.logs.expectLog({ logger: "first", level: "error", message });
+    const pipeline = await openWithLetters(t);
+    const resources = async () => ({
+      ...(await pipeline.resources("recorder")),
+      coordinator: createBatchCoordinator(t.database, { leaseMs: 60_000 }),
+    });
+    const together = { ...quick, maxRetries: 1, insertBatchSize: 30, flushTimeoutMs: 60_000 };
+    const first = new Recorder("first", await resources(), together);
+    first.refuse = () => {
+      throw new Error("refused");
+    };
+    await started(t, first);
+    for (const start of [0, 10, 20]) await pipeline.send(start, 10);
+    await until("it has failed", () => first.state === "ERROR");
+    await first.stop();
+    expect(first.getMetrics()).toMatchObject({ claimed_batches_pending: 0, current_buffer_size: 0 });
+
+    const second = await started(t, new Recorder("second", await resources(), quick));
+    await until("another has them", () => second.getMetrics().batches_processed === 3);
+    expect(await seenTicks(t)).toEqual(range(0, 30));
+  });
+
   it("forgets its failures when it succeeds", async () => {
     await using t = await setup();
     warnings(t, "Failed to index *");
