@@ -98,7 +98,7 @@ export interface BatchCoordinatorReady extends Monitorable, AsyncDisposable {
 
   /**
    * Gives claims back, with the position reached: at once, for a graceful stop; or with a delay during
-   * which nobody gets them, after a failure.
+   * which nobody gets them, after a failure. They are not renewed from here on, even when this throws.
    */
   releaseClaims(
     batchFilenames: readonly string[],
