@@ -59,4 +59,27 @@ describe("reindex", () => {
     });
     expect(await seenTicks(t)).toEqual(range(0, 20));
   });
+
+  it("lets the class begin anew in another group, which is refused before", async () => {
+    await using t = await setup();
+    t.logs.expectLog({
+      logger: "moved",
+      level: "error",
+      message: "Failed: Owner with group 'b' would share its tables with group 'a'. *",
+    });
+    const pipeline = await openPipeline(t);
+    await pipeline.writeMetadata();
+    await createSeen(t);
+    await pipeline.send(0, 10);
+    const first = await started(t, new Owner("first", await pipeline.resources("a"), quick));
+    await until("it is done", () => first.getMetrics().batches_processed === 1);
+    await first.stop();
+    const moved = await started(t, new Owner("moved", await pipeline.resources("b"), quick));
+    await until("it is refused", () => moved.state === "ERROR");
+
+    await reindex(t.database, pipeline.topics, scope);
+    await moved.start();
+    await until("it is done", () => moved.getMetrics().batches_processed === 1);
+    expect(await seenTicks(t)).toEqual(range(0, 10));
+  });
 });

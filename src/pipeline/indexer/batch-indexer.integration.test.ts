@@ -221,6 +221,37 @@ describe("competing indexers", () => {
   });
 });
 
+describe("an indexer that would write another class's tables", () => {
+  class Owner extends Recorder {
+    protected override readonly tables = ["seen"];
+  }
+  class Stranger extends Owner {}
+
+  it("is refused, and leaves nothing behind that would refuse the other", async () => {
+    await using t = await setup();
+    t.logs.expectLog({
+      logger: "stranger",
+      level: "error",
+      message: "Failed: Stranger with group 'stranger' would share its tables with Owner. *",
+    });
+    const pipeline = await openPipeline(t);
+    await pipeline.writeMetadata();
+    await createSeen(t);
+    const owner = await started(t, new Owner("owner", await pipeline.resources("owner"), unswept));
+    await pipeline.send(0, 10);
+    await until("the owner works", () => owner.getMetrics().batches_processed === 1);
+    const stranger = await started(
+      t,
+      new Stranger("stranger", await pipeline.resources("stranger"), unswept),
+    );
+    await until("the stranger is refused", () => stranger.state === "ERROR");
+    expect(stranger.failure).toMatchObject({ code: "INDEXER_GROUP_CONFLICT" });
+    await owner.restart();
+    await pipeline.send(10, 10);
+    await until("the owner works on", () => owner.getMetrics().batches_processed === 2);
+  });
+});
+
 async function gaps(t: TestContext): Promise<string[]> {
   const { rows } = await t.database
     .forRun("sim_run_1")
