@@ -401,4 +401,20 @@ describe("DummyIndexer", () => {
     await until("the file is done", () => indexer.getMetrics().batches_processed === 3);
     expect(indexer.getMetrics()).toMatchObject({ files_recovered: 1, ticks_processed: 300 });
   });
+
+  it("sweeps up a file in a gap given up behind many others", async () => {
+    await using t = await setup();
+    t.logs.expectLog({ logger: "pipeline.gap-detection", level: "warn", message: "Permanent gap: *" });
+    const pipeline = await openPipeline(t);
+    await pipeline.writeMetadata();
+    for (const n of range(0, 13)) await pipeline.send(n * 20, 10);
+    const resources = await pipeline.resources("dummy");
+    const indexer = await started(
+      t,
+      new DummyIndexer("dummy", resources, { ...quick, gapWarningTimeoutMs: 50 }),
+    );
+    await until("all are given up", () => indexer.getMetrics().permanent_gaps_detected === 12);
+    await pipeline.write(230, 10);
+    await until("the last is filled", () => indexer.getMetrics().batches_processed === 14);
+  });
 });
