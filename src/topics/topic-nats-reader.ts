@@ -1,7 +1,7 @@
 import type { DescMessage } from "@bufbuild/protobuf";
 import type { JetStreamClient, JetStreamManager } from "@nats-io/jetstream";
 import { errors, headers, type Msg, type NatsConnection, nanos } from "@nats-io/transport-node";
-import { crashPoint, sleep, systemClock, throwIfAborted, WakeUp } from "../runtime/index.ts";
+import { crashPoint, linkedAbort, sleep, systemClock, throwIfAborted, WakeUp } from "../runtime/index.ts";
 import { ensureConsumer } from "./nats/consumers.ts";
 import { isPassing, persistently } from "./nats/failures.ts";
 import { decodeState, type GroupState, type NatsGroups } from "./nats/groups.ts";
@@ -191,8 +191,9 @@ export class NatsTopicReader<Desc extends DescMessage> extends TopicReaderBase<D
       pull(connection, { stream: streamOf(this.topic), consumer, batch, expiresMs }),
     );
     if (!signal) return pulling;
+    using leave = linkedAbort(signal);
     const aborted = new Promise<"aborted">((resolve) =>
-      signal.addEventListener("abort", () => resolve("aborted"), { once: true }),
+      leave.signal.addEventListener("abort", () => resolve("aborted"), { once: true }),
     );
     const outcome = await Promise.race([pulling, aborted]);
     if (outcome !== "aborted") return outcome;
