@@ -1,4 +1,5 @@
 import { getEventListeners } from "node:events";
+import { errors } from "@nats-io/transport-node";
 import { describe, expect, it } from "vitest";
 import { BatchInfoSchema } from "../contracts/index.ts";
 import { type NatsReaderTarget, NatsTopicReader } from "./topic-nats-reader.ts";
@@ -34,5 +35,12 @@ describe("a poll", () => {
     const { signal } = new AbortController();
     for (let polls = 0; polls < 3; polls++) expect(await reader.poll(0, signal)).toBeUndefined();
     expect(getEventListeners(signal, "abort")).toEqual([]);
+  });
+
+  it("on a connection that was closed says that NATS is out of reach", async () => {
+    await using reader = readerOf(() => {
+      throw new errors.ClosedConnectionError();
+    });
+    await expect(reader.poll(0)).rejects.toMatchObject({ code: "NATS_UNREACHABLE" });
   });
 });
