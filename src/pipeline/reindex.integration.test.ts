@@ -1,6 +1,8 @@
+import { create } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import {
   createSeen,
+  lagOf,
   ledger,
   openPipeline,
   quick,
@@ -11,13 +13,21 @@ import {
   started,
   until,
 } from "../../tests/kit/pipeline.ts";
+import { BatchInfoSchema } from "../contracts/index.ts";
 import { deferred } from "../runtime/index.ts";
 import { setup, type TestContext } from "../testing/index.ts";
-import { reindex } from "./index.ts";
+import { type ComponentType, reindex } from "./index.ts";
 
 /** Has its table emptied. */
 class Owner extends Recorder {
   protected override readonly tables = ["seen"];
+}
+
+/** Has no ledger. */
+class Unfenced extends Owner {
+  protected override getRequiredComponents() {
+    return new Set<ComponentType>(["METADATA", "BUFFERING"]);
+  }
 }
 
 const scope = { runId, indexerClass: "Owner" };
@@ -80,6 +90,33 @@ describe("reindex", () => {
     await reindex(t.database, pipeline.topics, scope);
     await moved.start();
     await until("it is done", () => moved.getMetrics().batches_processed === 1);
+    expect(await seenTicks(t)).toEqual(range(0, 10));
+  });
+
+  it("refuses to empty what nothing would bring back, and moves the group in this run alone", async () => {
+    await using t = await setup();
+    const pipeline = await openPipeline(t);
+    await pipeline.writeMetadata();
+    await createSeen(t);
+    const { storage, database, topic } = await pipeline.resources("unfenced");
+    const elsewhere = await pipeline.topics.writer(BatchInfoSchema, { topic: "batch-topic", runId: "run-2" });
+    await elsewhere.send(create(BatchInfoSchema));
+    const reader = await pipeline.reader("unfenced", { runId: "run-2" });
+    for (const message of await reader.pollMany(1, 1_000)) await reader.ack(message);
+    const indexer = await started(t, new Unfenced("unfenced", { storage, database, topic }, quick));
+    await pipeline.send(0, 10);
+    await until("it is done", async () => (await lagOf(pipeline.topics, "unfenced")) === 0);
+
+    const own = { ...scope, indexerClass: "Unfenced" };
+    await expect(reindex(t.database, pipeline.topics, own)).rejects.toThrow("name the topic");
+    expect(await seenTicks(t)).toEqual(range(0, 10));
+    await reindex(t.database, pipeline.topics, { ...own, topic: "batch-topic" });
+    await until("it is done again", () => indexer.getMetrics().batches_processed === 2);
+    expect(await seenTicks(t)).toEqual(range(0, 10));
+    expect(await reader.poll(0), "the other run's announcement").toBeUndefined();
+
+    const again = reindex(t.database, pipeline.topics, { ...own, topic: "batch-topic" });
+    await expect(again).rejects.toThrow("its group is not known");
     expect(await seenTicks(t)).toEqual(range(0, 10));
   });
 });

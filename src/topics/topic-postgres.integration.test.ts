@@ -57,7 +57,7 @@ describe("publishing while a group is made", () => {
     await t.database.transaction(async (tx) => {
       await lockGroupsExclusive(tx, topicId);
       const groupId = await insertGroup(tx, topicId, "new");
-      await deliverFrom(tx, { topicId, groupId: groupId ?? -1, position: 0 });
+      await deliverFrom(tx, { topicId, groupId: groupId ?? -1, position: 0, runId: null });
       sending = writer.send(info("m"));
       await untilBlocked(t.database);
     });

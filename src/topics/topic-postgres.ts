@@ -31,6 +31,7 @@ import {
 import type {
   GroupInfo,
   RedriveOptions,
+  SeekOptions,
   SeekTarget,
   TopicCapabilities,
   TopicInfo,
@@ -119,15 +120,21 @@ export class PostgresTopics implements Topics {
     this.#hints.notify((await this.#find(topic)).topicId);
   }
 
-  async seekGroup(topic: string, group: string, target: SeekTarget): Promise<void> {
+  async seekGroup(
+    topic: string,
+    group: string,
+    target: SeekTarget,
+    options: SeekOptions = {},
+  ): Promise<void> {
+    const { runId = null } = options;
     const { topicId } = await this.#find(topic);
     await this.#database.transaction(async (tx) => {
       await lockGroupsExclusive(tx, topicId);
       const groupId = await findGroup(tx, topicId, group);
       if (groupId === undefined) throw groupNotFound(topic, group);
       const position = await this.#positionOf(target, (time) => positionAt(tx, topicId, time));
-      await forgetBefore(tx, groupId, position);
-      if (position !== null) await deliverFrom(tx, { topicId, groupId, position });
+      await forgetBefore(tx, { groupId, position, runId });
+      if (position !== null) await deliverFrom(tx, { topicId, groupId, position, runId });
     });
     this.#hints.notify(topicId);
   }
@@ -220,7 +227,8 @@ export class PostgresTopics implements Topics {
       await lockGroupsExclusive(tx, topicId);
       const groupId = await insertGroup(tx, topicId, name);
       if (groupId === undefined) return (await findGroup(tx, topicId, name)) as number;
-      if (startAt === "beginning") await deliverFrom(tx, { topicId, groupId, position: positionMin });
+      if (startAt === "beginning")
+        await deliverFrom(tx, { topicId, groupId, position: positionMin, runId: null });
       return groupId;
     });
   }
