@@ -2,7 +2,7 @@ import { create, type Message } from "@bufbuild/protobuf";
 import pg from "pg";
 import { describe, expect, it } from "vitest";
 import { type BatchInfo, BatchInfoSchema, MetadataInfoSchema } from "../contracts/index.ts";
-import { type Database, pipelined } from "../database/index.ts";
+import { type Database, pipelined, type Transaction } from "../database/index.ts";
 import { metricNames } from "../monitoring/index.ts";
 import { setup } from "../testing/index.ts";
 import {
@@ -212,6 +212,47 @@ describe("fencing", () => {
     expect(await countOf(t.database, "tallyman.topic_message WHERE origin_message_id IS NOT NULL")).toBe(0);
     await reader.ack(poison);
     await client.end();
+  });
+});
+
+describe("dead letters", () => {
+  it("go many to a transaction, on one connection, and back with it", async () => {
+    await using t = await setup();
+    const database = await t.connect({ poolMax: 1, acquireTimeoutMs: 1_000 });
+    await using topics = new PostgresTopics(database);
+    const writer = await topics.writer(BatchInfoSchema, { topic });
+    const reader = await topics.reader(BatchInfoSchema, { topic, group: "g" });
+    await writer.sendMany(["a", "b"].map((name) => ({ message: info(name) })));
+    const messages = await reader.pollMany(2, 0);
+    const giveUp = (isRolledBack: boolean) =>
+      database.transaction(async (tx) => {
+        for (const message of messages)
+          await reader.deadLetter(message, { error: "no", sourceService: "test", tx });
+        if (isRolledBack) throw new Error("rolled back");
+      });
+    await expect(giveUp(true)).rejects.toThrow("rolled back");
+    const letters = "tallyman.topic_message JOIN tallyman.topic USING (topic_id) WHERE dead_letters_of > 0";
+    expect(await countOf(database, letters)).toBe(0);
+    await giveUp(false);
+    expect(await countOf(database, letters)).toBe(2);
+  });
+
+  it("wait for no other transaction that has given something up", async () => {
+    await using t = await setup();
+    await using topics = new PostgresTopics(t.database);
+    const writer = await topics.writer(BatchInfoSchema, { topic });
+    const reader = await topics.reader(BatchInfoSchema, { topic, group: "g" });
+    await writer.sendMany(["a", "b", "c"].map((name) => ({ message: info(name) })));
+    const [first, ...rest] = await reader.pollMany(3, 0);
+    const giveUp = (message: TopicMessage<BatchInfo>, tx?: Transaction) =>
+      reader.deadLetter(message, { error: "no", sourceService: "test", ...(tx && { tx }) });
+    if (first) await giveUp(first);
+    await t.database.transaction(async (tx) => {
+      const [inside, outside] = rest as [TopicMessage<BatchInfo>, TopicMessage<BatchInfo>];
+      await giveUp(inside, tx);
+      await giveUp(outside);
+    });
+    expect(await topics.redrive(topic)).toBe(3);
   });
 });
 
