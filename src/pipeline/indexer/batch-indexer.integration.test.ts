@@ -13,6 +13,7 @@ import {
   until,
 } from "../../../tests/kit/pipeline.ts";
 import type { TickData } from "../../contracts/index.ts";
+import { createBatchCoordinator } from "../../coordination/index.ts";
 import { runSchemaName } from "../../database/index.ts";
 import { setup, type TestContext } from "../../testing/index.ts";
 import { BatchIndexer, type ComponentType, DummyIndexer } from "../index.ts";
@@ -416,5 +417,21 @@ describe("DummyIndexer", () => {
     await until("all are given up", () => indexer.getMetrics().permanent_gaps_detected === 12);
     await pipeline.write(230, 10);
     await until("the last is filled", () => indexer.getMetrics().batches_processed === 14);
+  });
+
+  it("goes on when a file ends at the last tick that there can be", async () => {
+    await using t = await setup();
+    const pipeline = await openPipeline(t);
+    await pipeline.writeMetadata();
+    const { storage, database, coordinator } = await pipeline.resources("unused");
+    const { key, tickStart, tickEnd } = await pipeline.write(Number.MAX_SAFE_INTEGER, 0);
+    const scout = createBatchCoordinator(database);
+    scout.setSimulationRun(runId);
+    const filename = key.slice(key.lastIndexOf("/") + 1);
+    await scout.setIndexerClass("Scout").registerFiles([{ filename, storageKey: key, tickStart, tickEnd }]);
+    const options = { ...quick, source: "discovery" } as const;
+    const indexer = await started(t, new DummyIndexer("dummy", { storage, database, coordinator }, options));
+    await until("it is done", () => indexer.getMetrics().batches_processed === 1);
+    expect(indexer.state).toBe("RUNNING");
   });
 });

@@ -115,7 +115,8 @@ export class Recovery {
   async #enterUnknown(): Promise<void> {
     const { coordinator, gapDetection } = this.#resources;
     if (!gapDetection) return this.#enterRange(0, Number.MAX_SAFE_INTEGER);
-    await this.#enterRange((await coordinator.getLastKnownTick()) + 1, Number.MAX_SAFE_INTEGER);
+    const lastKnown = await coordinator.getLastKnownTick();
+    if (lastKnown < Number.MAX_SAFE_INTEGER) await this.#enterRange(lastKnown + 1, Number.MAX_SAFE_INTEGER);
     for (const gap of await this.#permanentGaps.next())
       await this.#enterRange(gap.gapStartTick, gap.gapEndTick);
   }
