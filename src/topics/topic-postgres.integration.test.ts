@@ -14,6 +14,7 @@ import {
 } from "./index.ts";
 import { deliverFrom, insertGroup } from "./sql/group.ts";
 import { publish } from "./sql/publish.ts";
+import { sweepStep } from "./sql/retention.ts";
 import { findTopic, lockGroupsExclusive, lockGroupsShared } from "./sql/topic.ts";
 
 const topic = "batch-topic";
@@ -308,6 +309,23 @@ describe("claims", () => {
 });
 
 describe("housekeeping", () => {
+  it("reads nothing behind the first page with a younger message", async () => {
+    await using t = await setup();
+    await using topics = new PostgresTopics(t.database);
+    const writer = await topics.writer(BatchInfoSchema, { topic });
+    await writer.sendMany(["a", "b", "c"].map((key) => ({ message: info(key), key })));
+    await topics.setRetention(topic, 60_000);
+    await t.database.query(
+      "UPDATE tallyman.topic_message SET published_at = published_at - interval '1 day' WHERE message_key <> 'b'",
+    );
+    const topicId = await topicIdOf(t.database);
+    const step = (after: number) =>
+      t.database.transaction((tx) => sweepStep(tx, { topicId, after, limit: 1 }));
+    const first = await step(-1);
+    expect(first).toEqual({ deleted: 1, next: expect.any(Number) });
+    expect(await step(first.next ?? -1)).toEqual({ deleted: 0, next: null });
+  });
+
   it("spares the message behind a dead letter, and leaves letters of a deleted group where they are", async () => {
     await using t = await setup();
     await using topics = new PostgresTopics(t.database);
