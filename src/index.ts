@@ -369,6 +369,7 @@ export {
   type ResolvedReaderOptions,
   resolveReaderOptions,
   resolveWriterOptions,
+  type SeekOptions,
   type SeekTarget,
   type SendOutcome,
   StaleMessageError,

@@ -98,7 +98,7 @@ export interface BatchCoordinatorReady extends Monitorable, AsyncDisposable {
 
   /**
    * Gives claims back, with the position reached: at once, for a graceful stop; or with a delay during
-   * which nobody gets them, after a failure.
+   * which nobody gets them, after a failure. They are not renewed from here on, even when this throws.
    */
   releaseClaims(
     batchFilenames: readonly string[],
@@ -172,8 +172,11 @@ export interface BatchCoordinatorReady extends Monitorable, AsyncDisposable {
   /** The pending gap with the lowest ticks, or null. */
   getOldestPendingGap(): Promise<GapInfo | null>;
 
-  /** Gaps in tick order, at most `limit` (default 1000), of one status when it is named. */
-  listGaps(limit?: number, status?: GapInfo["status"]): Promise<readonly GapInfo[]>;
+  /**
+   * Gaps in tick order, at most `limit` (default 1000), of one status when it is named, and for further pages those
+   * behind the gap that starts at `after`.
+   */
+  listGaps(limit?: number, status?: GapInfo["status"], after?: number): Promise<readonly GapInfo[]>;
 
   /** Whether a pending gap has been missing for that long, by the database's clock. */
   isGapOlderThan(gapStart: number, ageMs: number): Promise<boolean>;

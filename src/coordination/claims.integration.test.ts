@@ -240,6 +240,17 @@ describe("claims", () => {
     await expect(a.markCompleted(first)).rejects.toMatchObject({ code: "CLAIM_LOST" });
   });
 
+  it("that could not be given back are not renewed, and run out", async () => {
+    await using t = await setup();
+    const [a, b] = [coordinator(t.database), coordinator(t.database)];
+    await a.tryClaim(first, 0, 990);
+    const tx = { query: () => Promise.reject(new Error("Connection terminated unexpectedly")) };
+    await expect(a.releaseClaims([first], { tx })).rejects.toThrow("terminated");
+    await expireAll(t.database);
+    expect(await a.renewClaims()).toEqual([]);
+    expect(await b.takeOverExpired(10)).toMatchObject([{ filename: first, claimVersion: 2 }]);
+  });
+
   it("join the caller's transaction and its fate", async () => {
     await using t = await setup();
     const ready = coordinator(t.database);

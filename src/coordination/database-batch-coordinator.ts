@@ -151,8 +151,9 @@ class DatabaseBatchCoordinator extends DatabaseGapMap implements BatchCoordinato
   ): Promise<void> {
     const held = this.#heldClaims(batchFilenames);
     if (held.length === 0) return;
-    await this.write((executor) => releaseClaims(executor, this.indexerClass, held, delayMs), tx);
+    // Before the statement: a claim that could not be released must not be renewed, but run out.
     this.#forget(batchFilenames);
+    await this.write((executor) => releaseClaims(executor, this.indexerClass, held, delayMs), tx);
   }
 
   async markCompleted(batchFilename: string, { tx }: WriteOptions = {}): Promise<void> {

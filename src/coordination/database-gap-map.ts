@@ -68,8 +68,12 @@ export abstract class DatabaseGapMap extends DatabaseCapability {
     );
   }
 
-  async listGaps(limit = listGapsDefault, status?: GapInfo["status"]): Promise<readonly GapInfo[]> {
-    return this.read((executor) => listGaps(executor, this.indexerClass, { limit, status }), []);
+  async listGaps(
+    limit = listGapsDefault,
+    status?: GapInfo["status"],
+    after?: number,
+  ): Promise<readonly GapInfo[]> {
+    return this.read((executor) => listGaps(executor, this.indexerClass, { limit, status, after }), []);
   }
 
   async isGapOlderThan(gapStart: number, ageMs: number): Promise<boolean> {

@@ -1,7 +1,8 @@
 import { createBatchCoordinator, DatabaseRetryTracker, type FailedFilter } from "../coordination/index.ts";
-import type { Database } from "../database/index.ts";
+import { type Database, runSchemaName } from "../database/index.ts";
 import type { Topics } from "../topics/index.ts";
 import { retryId } from "./components/dlq-component.ts";
+import { findIndexerGroup } from "./indexer/sql/indexer-groups.ts";
 
 /** What to try again. */
 export interface RedriveScope {
@@ -9,9 +10,12 @@ export interface RedriveScope {
   readonly indexerClass: string;
   /** The topic whose dead letters go back with the files; none for an indexer that discovers them. */
   readonly topic?: string;
-  /** The indexer's consumer group on that topic. */
+  /** The indexer's consumer group on that topic. Default: the one that it works in. */
   readonly group?: string;
-  /** Which of the failed files; default all. */
+  /**
+   * Which of the failed files; default all. Of a choice no letters go back: those of the others would only come again,
+   * and the indexer finds a file that may be tried without its announcement.
+   */
   readonly files?: FailedFilter;
 }
 
@@ -33,13 +37,29 @@ export interface Redriven {
 export async function redriveFiles(
   database: Database,
   topics: Topics,
-  { runId, indexerClass, topic, group, files = {} }: RedriveScope,
+  scope: RedriveScope,
 ): Promise<Redriven> {
+  const { runId, indexerClass, topic, files = {} } = scope;
   const coordinator = createBatchCoordinator(database);
   coordinator.setSimulationRun(runId);
   const retried = await coordinator.setIndexerClass(indexerClass).retryFailed(files);
   const retryIds = retried.map((filename) => retryId(indexerClass, runId, filename));
   await new DatabaseRetryTracker(database).resetRetryCounts(retryIds);
-  const messages = topic ? await topics.redrive(topic, { runId, ...(group && { group }) }) : 0;
+  const isChoice = Object.values(files).some((restriction) => restriction !== undefined);
+  const messages = topic && !isChoice ? await redriveLetters(database, topics, { ...scope, topic }) : 0;
   return { files: retried.length, messages };
+}
+
+/** Those of its own group alone: other indexers did not ask for theirs. */
+async function redriveLetters(
+  database: Database,
+  topics: Topics,
+  { runId, indexerClass, topic, group }: RedriveScope & { readonly topic: string },
+): Promise<number> {
+  const run = database.forRun(runSchemaName(runId));
+  const own = group ?? (await findIndexerGroup(run, indexerClass))?.consumerGroup;
+  if (own) return topics.redrive(topic, { runId, group: own });
+  // Nothing goes back, but a topic that is not there is still an error.
+  await topics.listGroups(topic, { runId });
+  return 0;
 }

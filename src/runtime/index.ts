@@ -27,7 +27,7 @@
  * **Logging** is one process-wide sink behind named loggers; it can be replaced at any time. INFO is for
  * lifecycle only, never in loops; a record is one line; secrets are masked before any sink sees them.
  */
-export { abortedError, isAbort, throwIfAborted } from "./abort.ts";
+export { abortedError, isAbort, linkedAbort, throwIfAborted } from "./abort.ts";
 export { type BackoffOptions, backoffMs, type RetryOptions, retry } from "./backoff.ts";
 export { type Clock, systemClock } from "./clock.ts";
 export { armCrashPoints, crashPoint } from "./crash-point.ts";

@@ -130,6 +130,15 @@ describe("FileSystemStorage", () => {
     expect(storage.isHealthy()).toBe(true);
   });
 
+  it("writes nothing of a run whose id can't be part of a key", async () => {
+    await using storage = open();
+    for (const runId of ["aux", "con", "COM1"])
+      await expect(storage.writeBatch(runId, 0, 9, records)).rejects.toMatchObject({
+        code: "STORAGE_KEY_INVALID",
+      });
+    expect(await storage.listRunIds()).toEqual([]);
+  });
+
   it("checks its options", () => {
     const wrong = [{ codec: "zip" }, { rootDirectory: "" }, { temporaryMaxAgeMs: 0 }, { rootDirectry: "x" }];
     for (const options of wrong)

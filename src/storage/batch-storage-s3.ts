@@ -1,6 +1,7 @@
 import { Readable } from "node:stream";
 import type { HeadObjectCommandOutput, ListObjectsV2CommandOutput, S3Client } from "@aws-sdk/client-s3";
 import { type GivenOptions, required, resolveOptions, wholeNumber } from "../runtime/index.ts";
+import { rawFolderOf } from "./batch-file.ts";
 import { BatchStorage, type BatchStorageOptions, batchStorageDefaults } from "./batch-storage.ts";
 import { objectStoreError, statusOf } from "./object-store-error.ts";
 import type { PutMode, RunFolder, StorageDriver, StoredBytes } from "./storage-driver.ts";
@@ -172,10 +173,15 @@ class S3Driver implements StorageDriver {
     };
   }
 
-  /** The age of a run is that of its first key: the metadata's, when it has any. */
+  /** The age of a run is that of its first batch file, for metadata is written again at the end; or of what it has. */
   async #firstOf(runId: string): Promise<RunFolder> {
-    const { Contents = [] } = await this.#list({ prefix: `${runId}/`, keysMax: 1 });
-    return { runId, firstWrittenAtMs: Contents[0]?.LastModified?.getTime() ?? 0 };
+    const ofBatches = await this.#firstWrittenAtMs(rawFolderOf(runId));
+    return { runId, firstWrittenAtMs: ofBatches ?? (await this.#firstWrittenAtMs(`${runId}/`)) ?? 0 };
+  }
+
+  async #firstWrittenAtMs(prefix: string): Promise<number | undefined> {
+    const { Contents = [] } = await this.#list({ prefix, keysMax: 1 });
+    return Contents[0]?.LastModified?.getTime();
   }
 
   async *#pages(folder: string): AsyncGenerator<string[]> {

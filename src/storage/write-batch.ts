@@ -22,15 +22,18 @@ export interface NewBatch extends BatchRange {
 /**
  * Writes a batch unless its range has a file already. A range has one file whatever its codec, so that a
  * producer which restarts with another codec does not write everything twice.
+ *
+ * @throws TallymanError STORAGE_KEY_INVALID
  */
 export async function writeBatchOnce(driver: StorageDriver, batch: NewBatch): Promise<BatchFile> {
+  const key = batchKey(batch);
+  // Before anything is written: not every run id can be part of a key.
+  const name = batchNameOf(key);
   const keys = codecNames.map((codec) => batchKey({ ...batch, codec }));
   const present = await driver.firstExisting(keys);
   if (present !== undefined) return keepOrReplace(driver, batch, present);
-  const key = batchKey(batch);
   const encoder = encoderOf(batch, batch.codec);
   const outcome = await driver.put(key, encoder.chunks(), "create");
-  const name = batchNameOf(key);
   if (outcome === "exists") return sameOrRefuse(await verified(driver, name), encoder.trailer);
   return batchFile(name, encoder.trailer, Date.now());
 }

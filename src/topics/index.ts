@@ -50,6 +50,7 @@ export type {
   NackOptions,
   Outgoing,
   RedriveOptions,
+  SeekOptions,
   SeekTarget,
   SendOutcome,
   TopicCapabilities,

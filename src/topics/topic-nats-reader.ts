@@ -1,9 +1,10 @@
 import type { DescMessage } from "@bufbuild/protobuf";
 import type { JetStreamClient, JetStreamManager } from "@nats-io/jetstream";
 import { errors, headers, type Msg, type NatsConnection, nanos } from "@nats-io/transport-node";
-import { crashPoint, sleep, systemClock, throwIfAborted, WakeUp } from "../runtime/index.ts";
+import { isTallymanError } from "../errors/index.ts";
+import { crashPoint, linkedAbort, sleep, systemClock, throwIfAborted, WakeUp } from "../runtime/index.ts";
 import { ensureConsumer } from "./nats/consumers.ts";
-import { isPassing, persistently } from "./nats/failures.ts";
+import { isPassing, natsError, persistently } from "./nats/failures.ts";
 import { decodeState, type GroupState, type NatsGroups } from "./nats/groups.ts";
 import {
   consumerOf,
@@ -188,11 +189,16 @@ export class NatsTopicReader<Desc extends DescMessage> extends TopicReaderBase<D
     const { connection } = this.#target;
     const consumer = consumerOf(this.group, this.#state.epoch, runId);
     const pulling = this.metrics.claim.run(`Topic: ${this.topic}, group: ${this.group}`, () =>
-      pull(connection, { stream: streamOf(this.topic), consumer, batch, expiresMs }),
+      pull(connection, { stream: streamOf(this.topic), consumer, batch, expiresMs }).catch(
+        (error: unknown) => {
+          throw natsError(error);
+        },
+      ),
     );
     if (!signal) return pulling;
+    using leave = linkedAbort(signal);
     const aborted = new Promise<"aborted">((resolve) =>
-      signal.addEventListener("abort", () => resolve("aborted"), { once: true }),
+      leave.signal.addEventListener("abort", () => resolve("aborted"), { once: true }),
     );
     const outcome = await Promise.race([pulling, aborted]);
     if (outcome !== "aborted") return outcome;
@@ -273,7 +279,7 @@ export class NatsTopicReader<Desc extends DescMessage> extends TopicReaderBase<D
         await this.#refresh(true).catch(() => undefined);
         if (this.#state.epoch !== epoch || this.#state.isDeleted) return false;
         const isLate = systemClock.monotonicMs() > deadlineMs;
-        if (!isPassing(error) || isLate) throw error;
+        if (!isPassing(error) || isLate) throw natsError(error);
         await sleep(retryMs);
       }
     }
@@ -336,7 +342,7 @@ export class NatsTopicReader<Desc extends DescMessage> extends TopicReaderBase<D
     const ageMs = systemClock.monotonicMs() - this.#stateAtMs;
     if (isUrgent || ageMs > this.options.pollIntervalMs) {
       const found = await this.#target.groups.find(this.topic, this.group).catch((error: unknown) => {
-        if (error instanceof errors.TimeoutError) return this.#state;
+        if (isTallymanError(error) && error.cause instanceof errors.TimeoutError) return this.#state;
         throw error;
       });
       this.#update(found ?? { ...this.#state, isDeleted: true });

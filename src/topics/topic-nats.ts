@@ -9,7 +9,7 @@ import {
 } from "@nats-io/jetstream";
 import { connect, headers, type NatsConnection, nanos } from "@nats-io/transport-node";
 import { DeadLetterMessageSchema } from "../contracts/index.ts";
-import { TallymanError } from "../errors/index.ts";
+import { isTallymanError, TallymanError } from "../errors/index.ts";
 import { required, resolveOptions, wholeNumber } from "../runtime/index.ts";
 import { deadLetterType } from "./dead-letter.ts";
 import { runLag } from "./nats/consumers.ts";
@@ -364,7 +364,8 @@ async function connectTo(servers: string): Promise<NatsConnection> {
   }
 }
 
-function unreachable(servers: string, cause: unknown): TallymanError {
+function unreachable(servers: string, error: unknown): TallymanError {
+  const cause = isTallymanError(error, "NATS_UNREACHABLE") ? error.cause : error;
   const shown = servers.replaceAll(/\/\/[^@/]*@/g, "//***@");
   return new TallymanError(
     "NATS_UNREACHABLE",

@@ -1,5 +1,5 @@
 import type { DescMessage } from "@bufbuild/protobuf";
-import { type Database, pipelined, type Transaction } from "../database/index.ts";
+import { type Database, type Executor, pipelined, type Transaction } from "../database/index.ts";
 import { crashPoint, systemClock, WakeUp } from "../runtime/index.ts";
 import type { UndecodedMessage } from "./received-message.ts";
 import { type ClaimedRow, claim } from "./sql/claim.ts";
@@ -24,7 +24,7 @@ export interface ReaderTarget {
   /** Shown beside the messages that it holds. */
   readonly owner: string;
   /** Finds or makes the dead-letter topic. */
-  deadLetterTopicId(): Promise<number>;
+  deadLetterTopicId(executor: Executor): Promise<number>;
 }
 
 /** Claims rows in bulk; holds no connection while it waits. */
@@ -93,8 +93,9 @@ export class PostgresTopicReader<Desc extends DescMessage> extends TopicReaderBa
     tx: InTransaction["tx"],
   ): Promise<Set<number>> {
     const { database, hints } = this.#target;
-    const topicId = await this.#target.deadLetterTopicId();
     const move = async (within: Transaction) => {
+      // In the same transaction: another connection would wait for what this one holds, or for this one itself.
+      const topicId = await this.#target.deadLetterTopicId(within);
       const letter = { topicId, runId: message.runId ?? "", payload };
       const [, settled] = await pipelined(
         lockGroupsShared(within, topicId),

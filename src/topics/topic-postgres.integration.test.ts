@@ -2,7 +2,7 @@ import { create, type Message } from "@bufbuild/protobuf";
 import pg from "pg";
 import { describe, expect, it } from "vitest";
 import { type BatchInfo, BatchInfoSchema, MetadataInfoSchema } from "../contracts/index.ts";
-import { type Database, pipelined } from "../database/index.ts";
+import { type Database, pipelined, type Transaction } from "../database/index.ts";
 import { metricNames } from "../monitoring/index.ts";
 import { setup } from "../testing/index.ts";
 import {
@@ -14,6 +14,7 @@ import {
 } from "./index.ts";
 import { deliverFrom, insertGroup } from "./sql/group.ts";
 import { publish } from "./sql/publish.ts";
+import { sweepStep } from "./sql/retention.ts";
 import { findTopic, lockGroupsExclusive, lockGroupsShared } from "./sql/topic.ts";
 
 const topic = "batch-topic";
@@ -57,7 +58,7 @@ describe("publishing while a group is made", () => {
     await t.database.transaction(async (tx) => {
       await lockGroupsExclusive(tx, topicId);
       const groupId = await insertGroup(tx, topicId, "new");
-      await deliverFrom(tx, { topicId, groupId: groupId ?? -1, position: 0 });
+      await deliverFrom(tx, { topicId, groupId: groupId ?? -1, position: 0, runId: null });
       sending = writer.send(info("m"));
       await untilBlocked(t.database);
     });
@@ -215,6 +216,47 @@ describe("fencing", () => {
   });
 });
 
+describe("dead letters", () => {
+  it("go many to a transaction, on one connection, and back with it", async () => {
+    await using t = await setup();
+    const database = await t.connect({ poolMax: 1, acquireTimeoutMs: 1_000 });
+    await using topics = new PostgresTopics(database);
+    const writer = await topics.writer(BatchInfoSchema, { topic });
+    const reader = await topics.reader(BatchInfoSchema, { topic, group: "g" });
+    await writer.sendMany(["a", "b"].map((name) => ({ message: info(name) })));
+    const messages = await reader.pollMany(2, 0);
+    const giveUp = (isRolledBack: boolean) =>
+      database.transaction(async (tx) => {
+        for (const message of messages)
+          await reader.deadLetter(message, { error: "no", sourceService: "test", tx });
+        if (isRolledBack) throw new Error("rolled back");
+      });
+    await expect(giveUp(true)).rejects.toThrow("rolled back");
+    const letters = "tallyman.topic_message JOIN tallyman.topic USING (topic_id) WHERE dead_letters_of > 0";
+    expect(await countOf(database, letters)).toBe(0);
+    await giveUp(false);
+    expect(await countOf(database, letters)).toBe(2);
+  });
+
+  it("wait for no other transaction that has given something up", async () => {
+    await using t = await setup();
+    await using topics = new PostgresTopics(t.database);
+    const writer = await topics.writer(BatchInfoSchema, { topic });
+    const reader = await topics.reader(BatchInfoSchema, { topic, group: "g" });
+    await writer.sendMany(["a", "b", "c"].map((name) => ({ message: info(name) })));
+    const [first, ...rest] = await reader.pollMany(3, 0);
+    const giveUp = (message: TopicMessage<BatchInfo>, tx?: Transaction) =>
+      reader.deadLetter(message, { error: "no", sourceService: "test", ...(tx && { tx }) });
+    if (first) await giveUp(first);
+    await t.database.transaction(async (tx) => {
+      const [inside, outside] = rest as [TopicMessage<BatchInfo>, TopicMessage<BatchInfo>];
+      await giveUp(inside, tx);
+      await giveUp(outside);
+    });
+    expect(await topics.redrive(topic)).toBe(3);
+  });
+});
+
 describe("claims", () => {
   it("skip what another transaction is claiming, instead of waiting", async () => {
     await using t = await setup();
@@ -267,6 +309,23 @@ describe("claims", () => {
 });
 
 describe("housekeeping", () => {
+  it("reads nothing behind the first page with a younger message", async () => {
+    await using t = await setup();
+    await using topics = new PostgresTopics(t.database);
+    const writer = await topics.writer(BatchInfoSchema, { topic });
+    await writer.sendMany(["a", "b", "c"].map((key) => ({ message: info(key), key })));
+    await topics.setRetention(topic, 60_000);
+    await t.database.query(
+      "UPDATE tallyman.topic_message SET published_at = published_at - interval '1 day' WHERE message_key <> 'b'",
+    );
+    const topicId = await topicIdOf(t.database);
+    const step = (after: number) =>
+      t.database.transaction((tx) => sweepStep(tx, { topicId, after, limit: 1 }));
+    const first = await step(-1);
+    expect(first).toEqual({ deleted: 1, next: expect.any(Number) });
+    expect(await step(first.next ?? -1)).toEqual({ deleted: 0, next: null });
+  });
+
   it("spares the message behind a dead letter, and leaves letters of a deleted group where they are", async () => {
     await using t = await setup();
     await using topics = new PostgresTopics(t.database);

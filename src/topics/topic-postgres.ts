@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
-import { type Database, pipelined } from "../database/index.ts";
+import { type Database, type Executor, pipelined } from "../database/index.ts";
 import { deadLetterType } from "./dead-letter.ts";
 import { OpenEnds } from "./open-ends.ts";
 import {
@@ -31,6 +31,7 @@ import {
 import type {
   GroupInfo,
   RedriveOptions,
+  SeekOptions,
   SeekTarget,
   TopicCapabilities,
   TopicInfo,
@@ -78,7 +79,10 @@ export class PostgresTopics implements Topics {
     given: TopicWriterOptions,
   ): Promise<TopicWriter<MessageShape<Desc>>> {
     const options = resolveWriterOptions(given);
-    const topic = await this.#ensureTopic(options.topic, schema.typeName);
+    const topic = await this.#ensureTopic(this.#database, {
+      name: options.topic,
+      messageType: schema.typeName,
+    });
     return this.#open.track(
       new PostgresTopicWriter(schema, topic, options.runId, this.#database, this.#hints),
     );
@@ -89,14 +93,18 @@ export class PostgresTopics implements Topics {
     given: TopicReaderOptions,
   ): Promise<TopicReader<MessageShape<Desc>>> {
     const options = resolveReaderOptions(given);
-    const { topicId } = await this.#ensureTopic(options.topic, schema.typeName);
+    const { topicId } = await this.#ensureTopic(this.#database, {
+      name: options.topic,
+      messageType: schema.typeName,
+    });
     const target = {
       database: this.#database,
       hints: this.#hints,
       topicId,
       groupId: await this.#ensureGroup(topicId, options.group, options.startAt),
       owner: `${hostname()}:${process.pid}:${randomUUID()}`,
-      deadLetterTopicId: () => this.#deadLetterTopicId(options.deadLetterTopic, topicId),
+      deadLetterTopicId: (executor: Executor) =>
+        this.#deadLetterTopicId(executor, options.deadLetterTopic, topicId),
     };
     return this.#open.track(new PostgresTopicReader(schema, options, target));
   }
@@ -119,15 +127,21 @@ export class PostgresTopics implements Topics {
     this.#hints.notify((await this.#find(topic)).topicId);
   }
 
-  async seekGroup(topic: string, group: string, target: SeekTarget): Promise<void> {
+  async seekGroup(
+    topic: string,
+    group: string,
+    target: SeekTarget,
+    options: SeekOptions = {},
+  ): Promise<void> {
+    const { runId = null } = options;
     const { topicId } = await this.#find(topic);
     await this.#database.transaction(async (tx) => {
       await lockGroupsExclusive(tx, topicId);
       const groupId = await findGroup(tx, topicId, group);
       if (groupId === undefined) throw groupNotFound(topic, group);
       const position = await this.#positionOf(target, (time) => positionAt(tx, topicId, time));
-      await forgetBefore(tx, groupId, position);
-      if (position !== null) await deliverFrom(tx, { topicId, groupId, position });
+      await forgetBefore(tx, { groupId, position, runId });
+      if (position !== null) await deliverFrom(tx, { topicId, groupId, position, runId });
     });
     this.#hints.notify(topicId);
   }
@@ -196,15 +210,16 @@ export class PostgresTopics implements Topics {
     return this.close();
   }
 
-  async #ensureTopic(name: string, messageType: string, deadLettersOf?: number): Promise<TopicRow> {
-    const source = deadLettersOf === undefined ? {} : { deadLettersOf };
-    const topic = await ensureTopic(this.#database, { name, messageType, ...source });
+  async #ensureTopic(executor: Executor, wanted: Parameters<typeof ensureTopic>[1]): Promise<TopicRow> {
+    const { name, messageType } = wanted;
+    const topic = await ensureTopic(executor, wanted);
     if (topic.messageType !== messageType) throw typeMismatch(name, topic.messageType, messageType);
     return topic;
   }
 
-  async #deadLetterTopicId(name: string, sourceId: number): Promise<number> {
-    return (await this.#ensureTopic(name, deadLetterType, sourceId)).topicId;
+  async #deadLetterTopicId(executor: Executor, name: string, sourceId: number): Promise<number> {
+    const wanted = { name, messageType: deadLetterType, deadLettersOf: sourceId };
+    return (await this.#ensureTopic(executor, wanted)).topicId;
   }
 
   async #find(name: string): Promise<TopicRow> {
@@ -220,7 +235,8 @@ export class PostgresTopics implements Topics {
       await lockGroupsExclusive(tx, topicId);
       const groupId = await insertGroup(tx, topicId, name);
       if (groupId === undefined) return (await findGroup(tx, topicId, name)) as number;
-      if (startAt === "beginning") await deliverFrom(tx, { topicId, groupId, position: positionMin });
+      if (startAt === "beginning")
+        await deliverFrom(tx, { topicId, groupId, position: positionMin, runId: null });
       return groupId;
     });
   }

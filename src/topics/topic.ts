@@ -210,6 +210,12 @@ export interface GroupInfo {
 /** Where a group goes on: everything from there on is delivered (again), nothing before. */
 export type SeekTarget = "beginning" | "end" | { readonly position: number } | { readonly time: Date };
 
+/** How far a seek reaches. */
+export interface SeekOptions {
+  /** Only this run's messages. Default: all runs. NATS, which has one position per group, moves it in all of them. */
+  readonly runId?: string;
+}
+
 /** Which dead letters go back. */
 export interface RedriveOptions {
   /** Only those of this group. */
@@ -259,11 +265,11 @@ export interface Topics extends AsyncDisposable {
   /** @throws TallymanError TOPIC_GROUP_NOT_FOUND */
   resumeGroup(topic: string, group: string): Promise<void>;
   /**
-   * Moves a group, in all runs. Messages that its members hold become stale.
+   * Moves a group. Messages that its members hold become stale.
    *
    * @throws TallymanError TOPIC_GROUP_NOT_FOUND
    */
-  seekGroup(topic: string, group: string, target: SeekTarget): Promise<void>;
+  seekGroup(topic: string, group: string, target: SeekTarget, options?: SeekOptions): Promise<void>;
   /** Its readers fail from now on. @throws TallymanError TOPIC_GROUP_NOT_FOUND */
   deleteGroup(topic: string, group: string): Promise<void>;
   /** @param retentionMs null: keep for ever @throws TallymanError TOPIC_NOT_FOUND */

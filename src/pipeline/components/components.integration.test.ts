@@ -95,6 +95,16 @@ describe("GapDetectionComponent", () => {
     expect(await component.search("run-1", expected)).toMatchObject([{ tickStart: 2000 }]);
   });
 
+  it("comes to gaps behind many that stay empty", async () => {
+    await using t = await setup();
+    const { storage, ready, write, announce } = await open(t);
+    for (let start = 1000; start <= 23_000; start += 2000) await announce(start, start + 990);
+    await write(22_000, 22_990);
+    const component = new GapDetectionComponent(ready, storage);
+    expect(await component.search("run-1", expected)).toEqual([]);
+    expect(await component.search("run-1", expected)).toMatchObject([{ tickStart: 22_000 }]);
+  });
+
   it("gives a gap up after the timeout with one warning, whoever searches, and goes on", async () => {
     await using t = await setup();
     t.logs.expectLog({

@@ -8,6 +8,7 @@ import { Counter } from "../../monitoring/index.ts";
 import { type GivenOptions, logger, resolveOptions } from "../../runtime/index.ts";
 import type { BatchFileName, BatchStorage } from "../../storage/index.ts";
 import { candidateOf } from "../indexer/indexed-file.ts";
+import { GapRound } from "./gap-round.ts";
 
 const log = logger("pipeline.gap-detection");
 
@@ -23,7 +24,7 @@ export interface GapDetectionOptions {
 
 /**
  * Finds what is missing: derives the gaps from the manifest, searches storage for files that were never
- * announced, the oldest gap first, and gives up what stays missing too long, with one warning. Belongs
+ * announced, gap after gap in tick order, and gives up what stays missing too long, with one warning. Belongs
  * to one indexer instance; many instances may search at once and agree.
  *
  * @example
@@ -37,6 +38,7 @@ export class GapDetectionComponent {
   readonly #coordinator: BatchCoordinatorReady;
   readonly #storage: Pick<BatchStorage, "listBatchFiles">;
   readonly #options: Readonly<GapDetectionOptions>;
+  readonly #pending: GapRound;
   readonly #permanentGaps = new Counter();
 
   constructor(
@@ -46,6 +48,7 @@ export class GapDetectionComponent {
   ) {
     this.#coordinator = coordinator;
     this.#storage = storage;
+    this.#pending = new GapRound(coordinator, "pending", gapsPerTurnMax);
     this.#options = resolveOptions<GapDetectionOptions>({ gapWarningTimeoutMs: 60_000 }, options);
   }
 
@@ -63,15 +66,15 @@ export class GapDetectionComponent {
   }
 
   /**
-   * One turn of the search. Files that were found are in the manifest afterwards and their gaps are
-   * closed: claim them next.
+   * One turn of the search; the next goes on behind it. Files that were found are in the manifest afterwards and
+   * their gaps are closed: claim them next.
    *
    * @param prefix the run's id, or what the keys of the files that are looked for begin with
    * @returns the files that were found, the oldest first
    */
   async search(prefix: string, expected: ExpectedRange): Promise<readonly BatchFileName[]> {
     const found: BatchFileName[] = [];
-    for (const gap of await this.#coordinator.listGaps(gapsPerTurnMax, "pending")) {
+    for (const gap of await this.#pending.next()) {
       found.push(...(await this.#searchGap(prefix, gap)));
     }
     if (found.length > 0) await this.#register(found, expected);

@@ -10,6 +10,8 @@ const log = logger("pipeline.admission");
 
 /** A file that another instance holds is looked at again after this long. */
 const heldElsewhereDelayMs = 2_000;
+/** A file that was claimed without being registered: nobody can read it, and it must not hold up the others. */
+const unregisteredDelayMs = 60_000;
 
 /** What admission asks. */
 export interface AdmissionResources {
@@ -49,11 +51,19 @@ export class Admission {
 
   /** Takes over what dead instances left. */
   async takeOver(limit: number): Promise<readonly IndexedFile[]> {
-    const taken = (await this.#resources.coordinator?.takeOverExpired(limit)) ?? [];
+    const { coordinator } = this.#resources;
+    const taken = (await coordinator?.takeOverExpired(limit)) ?? [];
     const files = taken.flatMap(({ storageKey, crc, ...file }) =>
       storageKey === null ? [] : [{ ...file, storageKey, message: undefined, ...(crc !== null && { crc }) }],
     );
-    return files.map((file) => this.#enter(file));
+    const entered = files.map((file) => this.#enter(file));
+    const unregistered = taken
+      .filter(({ storageKey }) => storageKey === null)
+      .map(({ filename }) => filename);
+    await coordinator
+      ?.releaseClaims(unregistered, { delayMs: unregisteredDelayMs })
+      .catch((error: unknown) => log.debug("Claims not given back, they run out", { reason: String(error) }));
+    return entered;
   }
 
   /** The message is done. A stale one is somebody else's, who will find the file done. */

@@ -13,6 +13,7 @@ import {
   until,
 } from "../../../tests/kit/pipeline.ts";
 import type { TickData } from "../../contracts/index.ts";
+import { createBatchCoordinator } from "../../coordination/index.ts";
 import { runSchemaName } from "../../database/index.ts";
 import { setup, type TestContext } from "../../testing/index.ts";
 import { BatchIndexer, type ComponentType, DummyIndexer } from "../index.ts";
@@ -221,6 +222,37 @@ describe("competing indexers", () => {
   });
 });
 
+describe("an indexer that would write another class's tables", () => {
+  class Owner extends Recorder {
+    protected override readonly tables = ["seen"];
+  }
+  class Stranger extends Owner {}
+
+  it("is refused, and leaves nothing behind that would refuse the other", async () => {
+    await using t = await setup();
+    t.logs.expectLog({
+      logger: "stranger",
+      level: "error",
+      message: "Failed: Stranger with group 'stranger' would share its tables with Owner. *",
+    });
+    const pipeline = await openPipeline(t);
+    await pipeline.writeMetadata();
+    await createSeen(t);
+    const owner = await started(t, new Owner("owner", await pipeline.resources("owner"), unswept));
+    await pipeline.send(0, 10);
+    await until("the owner works", () => owner.getMetrics().batches_processed === 1);
+    const stranger = await started(
+      t,
+      new Stranger("stranger", await pipeline.resources("stranger"), unswept),
+    );
+    await until("the stranger is refused", () => stranger.state === "ERROR");
+    expect(stranger.failure).toMatchObject({ code: "INDEXER_GROUP_CONFLICT" });
+    await owner.restart();
+    await pipeline.send(10, 10);
+    await until("the owner works on", () => owner.getMetrics().batches_processed === 2);
+  });
+});
+
 async function gaps(t: TestContext): Promise<string[]> {
   const { rows } = await t.database
     .forRun("sim_run_1")
@@ -369,5 +401,37 @@ describe("DummyIndexer", () => {
     expect(await gaps(t)).toEqual(["2000-2990 permanent"]);
     await until("the file is done", () => indexer.getMetrics().batches_processed === 3);
     expect(indexer.getMetrics()).toMatchObject({ files_recovered: 1, ticks_processed: 300 });
+  });
+
+  it("sweeps up a file in a gap given up behind many others", async () => {
+    await using t = await setup();
+    t.logs.expectLog({ logger: "pipeline.gap-detection", level: "warn", message: "Permanent gap: *" });
+    const pipeline = await openPipeline(t);
+    await pipeline.writeMetadata();
+    for (const n of range(0, 13)) await pipeline.send(n * 20, 10);
+    const resources = await pipeline.resources("dummy");
+    const indexer = await started(
+      t,
+      new DummyIndexer("dummy", resources, { ...quick, gapWarningTimeoutMs: 50 }),
+    );
+    await until("all are given up", () => indexer.getMetrics().permanent_gaps_detected === 12);
+    await pipeline.write(230, 10);
+    await until("the last is filled", () => indexer.getMetrics().batches_processed === 14);
+  });
+
+  it("goes on when a file ends at the last tick that there can be", async () => {
+    await using t = await setup();
+    const pipeline = await openPipeline(t);
+    await pipeline.writeMetadata();
+    const { storage, database, coordinator } = await pipeline.resources("unused");
+    const { key, tickStart, tickEnd } = await pipeline.write(Number.MAX_SAFE_INTEGER, 0);
+    const scout = createBatchCoordinator(database);
+    scout.setSimulationRun(runId);
+    const filename = key.slice(key.lastIndexOf("/") + 1);
+    await scout.setIndexerClass("Scout").registerFiles([{ filename, storageKey: key, tickStart, tickEnd }]);
+    const options = { ...quick, source: "discovery" } as const;
+    const indexer = await started(t, new DummyIndexer("dummy", { storage, database, coordinator }, options));
+    await until("it is done", () => indexer.getMetrics().batches_processed === 1);
+    expect(indexer.state).toBe("RUNNING");
   });
 });

@@ -1,7 +1,7 @@
 import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
 import { type BatchInfo, TickDataSchema } from "../../contracts/index.ts";
 import { runSchemaName } from "../../database/index.ts";
-import { TallymanError, toTallymanError } from "../../errors/index.ts";
+import { toTallymanError } from "../../errors/index.ts";
 import { type GivenOptions, type Logger, logger } from "../../runtime/index.ts";
 import type { TopicMessage, TopicReader } from "../../topics/index.ts";
 import { type FileStep, type Flush, TickBufferingComponent } from "../components/tick-buffering-component.ts";
@@ -26,8 +26,8 @@ import { Indexer, type RunScoped } from "./indexer.ts";
 import { IndexerCounts } from "./indexer-counts.ts";
 import { isOutage } from "./outage.ts";
 import { Recovery } from "./recovery.ts";
+import { registerGroup } from "./register-group.ts";
 import { Renewal } from "./renewal.ts";
-import { type IndexerGroup, registerIndexerGroup } from "./sql/indexer-groups.ts";
 
 /** A chunk of a file is decoded at once; this bounds what is in memory beside the buffer. */
 const chunkBytesMax = 4 * 1024 * 1024;
@@ -162,7 +162,14 @@ export abstract class BatchIndexer<Desc extends DescMessage = typeof TickDataSch
   /** Final flush; whole files are acknowledged, partial ones given back at once with their position. */
   protected override async onStop(): Promise<void> {
     this.#accept(await this.#prefetched?.catch(() => undefined));
-    await this.#finalFlush();
+    try {
+      await this.#finalFlush();
+    } finally {
+      await this.#letGo();
+    }
+  }
+
+  async #letGo(): Promise<void> {
     await this.#renewal?.stop();
     await this.#reader.close();
     await this.#giveBack();
@@ -176,7 +183,9 @@ export abstract class BatchIndexer<Desc extends DescMessage = typeof TickDataSch
     const { coordinator, metadata, gapDetection } = this.#components;
     const { source, pollIntervalMs, sweepIntervalMs, stalledAfterMs } = this.options;
     const prefix = batchPathOf(runId, this.options.batchPath);
-    await this.#registerGroup(runId);
+    const consumerGroup = this.#topic?.group ?? null;
+    const group = { indexerClass: this.indexerClass, consumerGroup, tables: this.tables };
+    await registerGroup(this.database.forRun(runSchemaName(runId)), group);
     await metadata?.loadMetadata(runId, signal);
     const admission = this.#admission;
     const topic = this.#topic;
@@ -207,19 +216,6 @@ export abstract class BatchIndexer<Desc extends DescMessage = typeof TickDataSch
       gapIntervalMs: pollIntervalMs,
       sweepIntervalMs: source === "discovery" ? pollIntervalMs : sweepIntervalMs,
     });
-  }
-
-  /** Two groups that wrote the same tables would each be sure to write every tick once. */
-  async #registerGroup(runId: string): Promise<void> {
-    const own = {
-      indexerClass: this.indexerClass,
-      consumerGroup: this.#topic?.group ?? null,
-      tables: this.tables,
-    };
-    const [other] = await this.database
-      .forRun(runSchemaName(runId))
-      .transaction((tx) => registerIndexerGroup(tx, own));
-    if (other) throw groupConflict(own, other);
   }
 
   /** The next chunk, perhaps fetched while the last flush committed; undefined when none came in time. */
@@ -385,13 +381,4 @@ export abstract class BatchIndexer<Desc extends DescMessage = typeof TickDataSch
       this.log.debug("Claims not given back, they run out", { reason: String(error) });
     }
   }
-}
-
-function groupConflict(own: IndexerGroup, other: IndexerGroup): TallymanError {
-  const who = other.indexerClass === own.indexerClass ? `group '${other.consumerGroup}'` : other.indexerClass;
-  return new TallymanError(
-    "INDEXER_GROUP_CONFLICT",
-    `${own.indexerClass} with group '${own.consumerGroup}' would share its tables with ${who}. One group per indexer class: use the same group, or 'tallyman run reindex' to begin anew.`,
-    { details: { own, other } },
-  );
 }

@@ -28,6 +28,8 @@ class DeadLettering extends Recorder {
   }
 }
 
+class OtherDeadLettering extends DeadLettering {}
+
 const warnings = (t: TestContext, message: string) =>
   t.logs.expectLog({ logger: "pipeline.failures", level: "warn", message });
 
@@ -79,6 +81,37 @@ describe("a file that can't be indexed", () => {
     expect(await seenTicks(t)).toEqual(range(0, 300));
     await until("nothing is left", async () => (await lagOf(pipeline.topics, "recorder")) === 0);
     expect(await deadLetters.count()).toBe(0);
+  });
+
+  it("is tried again without sending back the letters of other files, or of other indexers", async () => {
+    await using t = await setup();
+    warnings(t, "Failed to index *: refused");
+    warnings(t, "Moved to the dead letters: *: refused");
+    const { deadLetters, ...pipeline } = await openWithLetters(t);
+    for (const start of [0, 10]) await pipeline.send(start, 10);
+    const resources = async (group: string) => ({ ...(await pipeline.resources(group)), deadLetters });
+    const options = { ...quick, maxRetries: 1 };
+    const own = new DeadLettering("own", await resources("own"), options);
+    const other = new OtherDeadLettering("other", await resources("other"), options);
+    for (const indexer of [own, other]) {
+      indexer.refuse = () => {
+        throw new Error("refused");
+      };
+      await started(t, indexer);
+    }
+    await until("all is given up", async () => (await deadLetters.count()) === 4);
+
+    own.refuse = undefined;
+    const scope = { runId, indexerClass: "DeadLettering", topic: "batch-topic" };
+    const first = { ...scope, files: { tickEnd: 9 } };
+    expect(await redriveFiles(t.database, pipeline.topics, first)).toEqual({ files: 1, messages: 0 });
+    await until("the file is done", () => own.getMetrics().batches_processed === 1);
+    expect(await deadLetters.count()).toBe(4);
+    expect(await ledger(t, "DeadLettering")).toEqual({ 0: "completed 10", 10: "failed 0" });
+    expect(await redriveFiles(t.database, pipeline.topics, scope)).toEqual({ files: 1, messages: 2 });
+    await until("all is done", () => own.getMetrics().batches_processed === 2);
+    await until("its letters are settled", async () => (await lagOf(pipeline.topics, "own")) === 0);
+    expect(await deadLetters.count()).toBe(2);
   });
 
   it("is no file at all by its announcement, which goes to the dead letters alone", async () => {
@@ -175,6 +208,32 @@ describe("a file that can't be indexed", () => {
     await indexer.start();
     await until("it is done after all", () => indexer.getMetrics().batches_processed === 1);
     expect(await seenTicks(t)).toEqual(range(0, 10));
+  });
+
+  it("gives the other files back when the final flush ends in ERROR", async () => {
+    await using t = await setup();
+    warnings(t, "Failed to index *: refused");
+    for (const message of ["Failed: refused", "Failed to stop cleanly: refused"])
+      t.logs.expectLog({ logger: "first", level: "error", message });
+    const pipeline = await openWithLetters(t);
+    const resources = async () => ({
+      ...(await pipeline.resources("recorder")),
+      coordinator: createBatchCoordinator(t.database, { leaseMs: 60_000 }),
+    });
+    const together = { ...quick, maxRetries: 1, insertBatchSize: 30, flushTimeoutMs: 60_000 };
+    const first = new Recorder("first", await resources(), together);
+    first.refuse = () => {
+      throw new Error("refused");
+    };
+    await started(t, first);
+    for (const start of [0, 10, 20]) await pipeline.send(start, 10);
+    await until("it has failed", () => first.state === "ERROR");
+    await first.stop();
+    expect(first.getMetrics()).toMatchObject({ claimed_batches_pending: 0, current_buffer_size: 0 });
+
+    const second = await started(t, new Recorder("second", await resources(), quick));
+    await until("another has them", () => second.getMetrics().batches_processed === 3);
+    expect(await seenTicks(t)).toEqual(range(0, 30));
   });
 
   it("forgets its failures when it succeeds", async () => {

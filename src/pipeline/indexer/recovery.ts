@@ -3,6 +3,7 @@ import { Counter } from "../../monitoring/index.ts";
 import { logger } from "../../runtime/index.ts";
 import type { BatchStorage } from "../../storage/index.ts";
 import type { GapDetectionComponent } from "../components/gap-detection-component.ts";
+import { GapRound } from "../components/gap-round.ts";
 import type { MetadataReadingComponent } from "../components/metadata-reading-component.ts";
 import type { Admission } from "./admission.ts";
 import { candidateOf, type IndexedFile } from "./indexed-file.ts";
@@ -47,12 +48,14 @@ export class Recovery {
   readonly recovered = new Counter();
   /** Listed, and not yet asked for; another instance may have them by then. */
   #unclaimed: UnclaimedFile[] = [];
+  readonly #permanentGaps: GapRound;
 
   constructor(resources: RecoveryResources) {
     this.#resources = resources;
+    this.#permanentGaps = new GapRound(resources.coordinator, "permanent", permanentGapsPerSweep);
   }
 
-  /** Searches the gaps, oldest first; returns the files found there that are now ours. */
+  /** Searches the gaps, a few at a time; returns the files found there that are now ours. */
   async searchGaps(): Promise<readonly IndexedFile[]> {
     const { gapDetection, prefix, admission } = this.#resources;
     if (!gapDetection) return [];
@@ -112,8 +115,9 @@ export class Recovery {
   async #enterUnknown(): Promise<void> {
     const { coordinator, gapDetection } = this.#resources;
     if (!gapDetection) return this.#enterRange(0, Number.MAX_SAFE_INTEGER);
-    await this.#enterRange((await coordinator.getLastKnownTick()) + 1, Number.MAX_SAFE_INTEGER);
-    for (const gap of await coordinator.listGaps(permanentGapsPerSweep, "permanent"))
+    const lastKnown = await coordinator.getLastKnownTick();
+    if (lastKnown < Number.MAX_SAFE_INTEGER) await this.#enterRange(lastKnown + 1, Number.MAX_SAFE_INTEGER);
+    for (const gap of await this.#permanentGaps.next())
       await this.#enterRange(gap.gapStartTick, gap.gapEndTick);
   }
 

@@ -105,6 +105,22 @@ describe("MetadataIndexer", () => {
     expect(indexer.state).toBe("RUNNING");
   });
 
+  it("finds the end of the run when its second announcement got lost, and then asks no more", async () => {
+    await using t = await setup();
+    const { indexer, write, announce, reader } = await open(t, { topicPollTimeoutMs: 20 });
+    await write();
+    await announce();
+    await indexer.start();
+    await until("it is indexed", () => reader.hasMetadata(runId));
+    await write(990);
+    await until("the end is known", async () => (await reader.getMetadata(runId)).declaredEndTick === 990n);
+    await until("it is counted", () => indexer.getMetrics().metadata_indexed === 2);
+    await write(1_990);
+    await announce();
+    await until("what is announced still counts", () => indexer.getMetrics().metadata_indexed === 3);
+    expect(indexer.state).toBe("RUNNING");
+  });
+
   it("fails with a clear error when there is none", async () => {
     await using t = await setup();
     t.logs.expectLog({

@@ -29,7 +29,7 @@ export interface MetadataIndexerOptions {
   readonly pollIntervalMs: number;
   /** How long to wait for the run. Default 5 min. */
   readonly maxPollDurationMs: number;
-  /** How long to wait for the first announcement. Default 30 s. */
+  /** How long to wait for an announcement before storage is asked. Default 30 s. */
   readonly topicPollTimeoutMs: number;
 }
 
@@ -43,7 +43,7 @@ const defaults: OptionDefaults<MetadataIndexerOptions> = {
 /**
  * Writes a run's metadata to the run's `metadata` table, where the other indexers wait for it. It stays
  * and takes in what the producer adds later, such as the run's last tick. An announcement that got lost
- * does not matter: before giving up it looks into storage itself.
+ * does not matter: while none comes it looks into storage itself.
  *
  * @example
  * ```ts
@@ -57,6 +57,8 @@ export class MetadataIndexer extends Indexer {
   readonly #writer: MetadataWriter;
   readonly #options: Readonly<MetadataIndexerOptions>;
   readonly #indexed = new Counter();
+  /** The run's last tick is what a producer adds; behind it nothing is expected any more. */
+  #isEndKnown = false;
 
   constructor(
     name: string,
@@ -81,7 +83,7 @@ export class MetadataIndexer extends Indexer {
   protected override async indexRun(runId: string, signal: AbortSignal): Promise<void> {
     const message = await this.#topic.poll(this.#options.topicPollTimeoutMs, signal);
     if (message) await this.#indexAnnounced(runId, message);
-    else if (this.#indexed.value === 0) await this.#indexUnannounced(runId);
+    else if (!this.#isEndKnown) await this.#indexUnannounced(runId);
   }
 
   async #indexAnnounced(runId: string, message: TopicMessage<MetadataInfo>): Promise<void> {
@@ -102,21 +104,25 @@ export class MetadataIndexer extends Indexer {
       if (isShared) await ignoreStale(this.#topic.ack(message, { tx }));
     });
     if (!isShared) await ignoreStale(this.#topic.ack(message));
-    this.#wasIndexed(runId);
+    this.#wasIndexed(runId, metadata);
   }
 
   async #indexUnannounced(runId: string): Promise<void> {
     const metadata = await this.#findMetadata(runId);
+    const isNews = this.#indexed.value === 0 || metadata?.declaredEndTick !== undefined;
+    if (!metadata || !isNews) return;
     await this.#writer.insertMetadata(runId, metadata);
-    this.#wasIndexed(runId);
+    this.#wasIndexed(runId, metadata);
   }
 
-  async #findMetadata(runId: string): Promise<SimulationMetadata> {
+  /** @throws TallymanError METADATA_TIMEOUT when there never was any */
+  async #findMetadata(runId: string): Promise<SimulationMetadata | undefined> {
     const { topicPollTimeoutMs } = this.#options;
     try {
       return await this.storage.readMessage(metadataKey(runId), SimulationMetadataSchema);
     } catch (error) {
       if (!isTallymanError(error, "STORAGE_FILE_NOT_FOUND")) throw error;
+      if (this.#indexed.value > 0) return undefined;
       throw new TallymanError(
         "METADATA_TIMEOUT",
         `The metadata of run ${runId} was not announced within ${topicPollTimeoutMs} ms (topicPollTimeoutMs), and storage has none. Does a MetadataPersistenceService run?`,
@@ -125,8 +131,9 @@ export class MetadataIndexer extends Indexer {
     }
   }
 
-  #wasIndexed(runId: string): void {
+  #wasIndexed(runId: string, { declaredEndTick }: SimulationMetadata): void {
     this.#indexed.increment();
+    this.#isEndKnown ||= declaredEndTick !== undefined;
     logger(this.name).debug("Metadata indexed", { runId });
   }
 }

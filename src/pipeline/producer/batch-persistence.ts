@@ -166,7 +166,8 @@ export class BatchPersistence<T> extends QueueConsumer<T, BatchInfo> {
 
   async #giveUpBad(batch: QueuedBatch<T>, record: T, error: Error, signal?: AbortSignal): Promise<void> {
     const deadLetters = this.#deadLetters;
-    if (deadLetters.isBound) await this.retrying(() => deadLetters.send([record], error, 0), signal, always);
+    const why = { runId: batch.runId, error, retryCount: 0 };
+    if (deadLetters.isBound) await this.retrying(() => deadLetters.send([record], why), signal, always);
     else deadLetters.drop(record, error);
     batch.reject([record]);
   }
@@ -176,8 +177,8 @@ export class BatchPersistence<T> extends QueueConsumer<T, BatchInfo> {
     const { records, first, last } = segment;
     const deadLetters = this.#deadLetters;
     if (!deadLetters.isBound) throw error;
-    const { maxRetries } = this.#options;
-    await this.retrying(() => deadLetters.send(records, error, maxRetries), signal, always);
+    const why = { runId: batch.runId, error, retryCount: this.#options.maxRetries };
+    await this.retrying(() => deadLetters.send(records, why), signal, always);
     batch.reject(records);
     logger(this.name).warn(
       `Dead-lettered ticks ${first} to ${last} of run ${batch.runId}: they could not be written.`,

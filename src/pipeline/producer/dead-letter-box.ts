@@ -5,6 +5,14 @@ import { logger } from "../../runtime/index.ts";
 import { deadLetterOf, type TopicWriter } from "../../topics/index.ts";
 import type { PersistedKind } from "./batch-persistence.ts";
 
+/** Why records are given up. */
+export interface GivenUp {
+  /** The run that the records belong to. */
+  readonly runId: string;
+  readonly error: unknown;
+  readonly retryCount: number;
+}
+
 /** Where a persistence service puts the records that it gives up. */
 export class DeadLetterBox<T> {
   readonly sent = new Counter();
@@ -31,11 +39,11 @@ export class DeadLetterBox<T> {
   }
 
   /** Sends the records with their error; a record that was sent before is not stored again. */
-  async send(records: readonly T[], error: unknown, retryCount: number): Promise<void> {
-    const letters = records.map((record) => this.#letterOf(record, error, retryCount));
+  async send(records: readonly T[], why: GivenUp): Promise<void> {
+    const letters = records.map((record) => this.#letterOf(record, why));
     await this.#topic?.sendMany(letters);
     this.sent.increment(records.length);
-    for (const record of records) this.#note(record, error);
+    for (const record of records) this.#note(record, why.error);
   }
 
   /** There is no topic for it: the log and the error list are all that remains of a bad record. */
@@ -48,11 +56,13 @@ export class DeadLetterBox<T> {
     );
   }
 
-  #letterOf(record: T, error: unknown, retryCount: number) {
+  #letterOf(record: T, { runId, error, retryCount }: GivenUp) {
     const bytes = this.#bytesOf(record);
     const messageType = this.#kind.format.schema?.typeName ?? "";
     const message = deadLetterOf({ bytes, messageType }, { error, sourceService: this.#service, retryCount });
-    return { message, key: `${this.#service}:${this.#kind.sequenceOf(record)}:${crc32(bytes)}` };
+    // The run as part of the checksum: a bad record's may be too long for a key.
+    const checksum = crc32(bytes, crc32(runId));
+    return { message, key: `${this.#service}:${this.#kind.sequenceOf(record)}:${checksum}` };
   }
 
   /** What can't be encoded is kept as text. */

@@ -1,11 +1,13 @@
 import { JetStreamApiCodes, JetStreamApiError } from "@nats-io/jetstream";
 import { errors } from "@nats-io/transport-node";
+import { isTallymanError, TallymanError } from "../../errors/index.ts";
 import { backoffMs, sleep } from "../../runtime/index.ts";
 
 /** Half a minute: a cluster elects a leader in ten seconds, and on a busy machine not so soon. */
 const attemptsMax = 20;
 const backoff = { initialMs: 50, maxMs: 2_000, factor: 2, jitter: 0.5 };
 const unavailableStatus = 503;
+const disconnectedPattern = /^connection (closed|disconnected)$/;
 
 /** True when a stream, consumer or message is not there. */
 export function isMissing(error: unknown): boolean {
@@ -25,6 +27,7 @@ export function isWrongSequence(error: unknown): boolean {
 
 /** True for what passes when a cluster has elected a new leader, or a server is back. */
 export function isPassing(error: unknown): boolean {
+  if (isTallymanError(error, "NATS_UNREACHABLE")) return isPassing(error.cause);
   if (error instanceof JetStreamApiError) return error.status === unavailableStatus;
   if (!(error instanceof Error)) return false;
   const cause = error.cause ?? error;
@@ -36,13 +39,36 @@ export function isPassing(error: unknown): boolean {
   );
 }
 
-/** Runs an operation that may be repeated, again after each passing failure. */
+/** What a caller is told: NATS_UNREACHABLE for what passes and for a lost connection, which is nobody's fault. */
+export function natsError(error: unknown): unknown {
+  if (isTallymanError(error) || !(isPassing(error) || isDisconnected(error))) return error;
+  const { message } = error as Error;
+  return new TallymanError(
+    "NATS_UNREACHABLE",
+    `NATS does not answer: ${message}. Check that the server runs with JetStream enabled, and that a cluster has a leader.`,
+    { cause: error },
+  );
+}
+
+function isDisconnected(error: unknown): boolean {
+  return (
+    error instanceof errors.ClosedConnectionError ||
+    error instanceof errors.DrainingConnectionError ||
+    (error instanceof errors.RequestError && disconnectedPattern.test(error.message))
+  );
+}
+
+/**
+ * Runs an operation that may be repeated, again after each passing failure.
+ *
+ * @throws TallymanError NATS_UNREACHABLE when it does not pass
+ */
 export async function persistently<T>(operation: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await operation();
     } catch (error) {
-      if (attempt >= attemptsMax || !isPassing(error)) throw error;
+      if (attempt >= attemptsMax || !isPassing(error)) throw natsError(error);
       await sleep(backoffMs(attempt, backoff));
     }
   }

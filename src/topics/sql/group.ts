@@ -28,29 +28,32 @@ export async function insertGroup(
 }
 
 /**
- * Makes every message from a position on undelivered for a group, whatever became of it before. Claims
- * of these messages are void. Call after `lockGroupsExclusive`.
+ * Makes every message from a position on undelivered for a group, in one run or in all, whatever became of it before.
+ * Claims of these messages are void. Call after `lockGroupsExclusive`.
  */
 export async function deliverFrom(
   tx: Transaction,
-  input: { topicId: number; groupId: number; position: number },
+  input: { topicId: number; groupId: number; position: number; runId: string | null },
 ): Promise<void> {
   await tx.query(
     `INSERT INTO tallyman.topic_delivery (group_id, message_id, run_id)
      SELECT $2, message_id, run_id FROM tallyman.topic_message
-     WHERE topic_id = $1 AND message_id >= $3 ORDER BY message_id
+     WHERE topic_id = $1 AND message_id >= $3 AND ($4::text IS NULL OR run_id = $4) ORDER BY message_id
      ON CONFLICT (group_id, message_id) DO UPDATE
      SET state = 'ready', visible_at = NULL, deliveries = 0, owner = NULL, last_error = NULL`,
-    [input.topicId, input.groupId, input.position],
+    [input.topicId, input.groupId, input.position, input.runId],
   );
 }
 
-/** Forgets a group's deliveries before a position; all of them when it is null. */
-export async function forgetBefore(tx: Transaction, groupId: number, position: number | null): Promise<void> {
+/** Forgets a group's deliveries before a position, all of them when it is null; in one run or in all. */
+export async function forgetBefore(
+  tx: Transaction,
+  input: { groupId: number; position: number | null; runId: string | null },
+): Promise<void> {
   await tx.query(
     `DELETE FROM tallyman.topic_delivery
-     WHERE group_id = $1 AND ($2::int8 IS NULL OR message_id < $2)`,
-    [groupId, position],
+     WHERE group_id = $1 AND ($2::int8 IS NULL OR message_id < $2) AND ($3::text IS NULL OR run_id = $3)`,
+    [input.groupId, input.position, input.runId],
   );
 }
 

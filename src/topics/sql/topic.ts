@@ -6,17 +6,22 @@ export interface TopicRow {
   readonly topicId: number;
   readonly name: string;
   readonly messageType: string;
+  /** The topic whose dead letters it holds; null for any other. */
+  readonly deadLettersOf: number | null;
 }
 
-const topicColumns = `topic_id AS "topicId", name, message_type AS "messageType"`;
+const topicColumns = `topic_id AS "topicId", name, message_type AS "messageType", dead_letters_of AS "deadLettersOf"`;
 
-/** The topic of this name, made when it is missing; one that was made as a plain topic becomes a dead-letter topic. */
+/**
+ * The topic of this name, made when it is missing; one that was made as a plain topic becomes a dead-letter topic.
+ * Nothing is written when there is nothing to change: a write would wait for every transaction that publishes there.
+ */
 export async function ensureTopic(
   executor: Executor,
   topic: { name: string; messageType: string; deadLettersOf?: number },
 ): Promise<TopicRow> {
   const found = await findTopic(executor, topic.name);
-  if (found && topic.deadLettersOf === undefined) return found;
+  if (found && (topic.deadLettersOf === undefined || found.deadLettersOf !== null)) return found;
   await executor.query(
     `INSERT INTO tallyman.topic (name, message_type, dead_letters_of) VALUES ($1, $2, $3)
      ON CONFLICT (name) DO UPDATE SET dead_letters_of = excluded.dead_letters_of

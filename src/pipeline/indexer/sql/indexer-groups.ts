@@ -42,9 +42,34 @@ export async function findIndexerGroup(
   return rows[0];
 }
 
-/** Empties an indexer's tables and forgets what it has done. */
+/** Whether an indexer class has files in the run's ledger, by which it finds them again. */
+export async function hasLedger(executor: Executor, indexerClass: string): Promise<boolean> {
+  const { rowCount } = await executor.query(
+    "SELECT FROM sim.coordinator_batches WHERE indexer_class = $1 LIMIT 1",
+    [indexerClass],
+  );
+  return rowCount === 1;
+}
+
+/** Whether there is anything in these tables of the run. */
+export async function haveRows(executor: Executor, tables: readonly string[]): Promise<boolean> {
+  for (const table of tables) {
+    const { rowCount } = await executor.query(`SELECT FROM sim.${quoteIdentifier(table)} LIMIT 1`);
+    if (rowCount === 1) return true;
+  }
+  return false;
+}
+
+/**
+ * Empties an indexer's tables and forgets what it has done, and in which group. The ledger is locked first, as flushes do: a file that was
+ * claimed and flushed between the DELETE's snapshot and the TRUNCATE would be completed and have no rows.
+ */
 export async function forgetIndexer(tx: Transaction, { indexerClass, tables }: IndexerGroup): Promise<void> {
+  await tx.query("LOCK TABLE sim.coordinator_batches IN EXCLUSIVE MODE");
   for (const table of ["coordinator_batches", "coordinator_gaps", "processed_batches"])
     await tx.query(`DELETE FROM sim.${table} WHERE indexer_class = $1`, [indexerClass]);
+  await tx.query("UPDATE sim.indexer_groups SET consumer_group = NULL WHERE indexer_class = $1", [
+    indexerClass,
+  ]);
   for (const table of tables) await tx.query(`TRUNCATE sim.${quoteIdentifier(table)}`);
 }
