@@ -86,25 +86,30 @@ export class Attempt implements CommandContext {
     }
     this.#hasTransaction = true;
     try {
-      return await this.#host.limitTransactions(() =>
+      const { result, settled } = await this.#host.limitTransactions(() =>
         this.#host.database.transaction((tx) => this.#workAndComplete(tx, work)),
       );
+      // Not before the commit: until then, and when nobody knows whether it counts, the command is not settled.
+      this.settled = settled;
+      return result;
     } catch (error) {
-      this.settled = undefined;
       markOutage(error);
       throw error;
     }
   }
 
   /** The lock comes first, so that nobody can take the command meanwhile; the counters last, for everybody wants them. */
-  async #workAndComplete<T>(tx: Transaction, work: (tx: Transaction) => Promise<T>): Promise<T> {
+  async #workAndComplete<T>(
+    tx: Transaction,
+    work: (tx: Transaction) => Promise<T>,
+  ): Promise<{ result: T; settled: Settled }> {
     if (!(await lockClaimed(tx, this.#claimed))) throw this.#leaseLost();
     const result = await work(tx);
     crashPoint("commands.transaction.before-settle");
     const settlement = settlementOfSuccess(this.#claimed, result);
-    this.settled = await settleCommands(tx, [settlement], { from: "IN_PROGRESS" });
+    const settled = await settleCommands(tx, [settlement], { from: "IN_PROGRESS" });
     crashPoint("commands.transaction.before-commit");
-    return result;
+    return { result, settled };
   }
 
   #startTimer(ms: number): void {

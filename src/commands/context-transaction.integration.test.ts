@@ -9,6 +9,7 @@ import {
 } from "../../tests/kit/commands.ts";
 import { deferred } from "../runtime/index.ts";
 import { setup } from "../testing/index.ts";
+import type { CommandContext } from "./index.ts";
 
 describe("context.transaction", () => {
   it("commits the handler's writes with the completion, and undoes them with a failure", async () => {
@@ -95,5 +96,26 @@ describe("context.transaction", () => {
     const commandId = await bus.send("d", "T", { data: {} });
     await untilStatus(bus, commandId, "COMPLETED");
     expect((await bus.getCommand("d", commandId))?.result).toBe(1);
+  });
+
+  it("has completed nothing while its commit is under way", async () => {
+    await using t = await setup();
+    const bus = openBus(t);
+    await t.database.query("CREATE TABLE effect (attempt int)");
+    await t.database.query(
+      `CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+         IF NEW.attempt = 1 THEN PERFORM pg_sleep(0.5); RAISE EXCEPTION 'refused'; END IF; RETURN NULL; END $$`,
+    );
+    await t.database.query(
+      `CREATE CONSTRAINT TRIGGER refuse AFTER INSERT ON effect DEFERRABLE INITIALLY DEFERRED
+       FOR EACH ROW EXECUTE FUNCTION refuse()`,
+    );
+    const insert = ({ attempt }: { attempt: number }, context: CommandContext) =>
+      context.transaction((tx) => tx.query("INSERT INTO effect VALUES ($1)", [attempt]));
+    await startWorker(t, bus, { T: insert }, { handlerTimeoutMs: 200 });
+    const commandId = await bus.send("d", "T", { data: {}, maxAttempts: 9 });
+    await untilStatus(bus, commandId, "COMPLETED");
+    const { rows } = await t.database.query("SELECT count(*)::int AS n FROM effect");
+    expect(rows).toEqual([{ n: 1 }]);
   });
 });

@@ -200,4 +200,29 @@ describe("what a worker holds", () => {
     await untilStatus(bus, unstored, "COMPLETED");
     expect(await bus.getCommand("d", unstored)).toMatchObject({ result: "fine", lostLeases: 1 });
   });
+
+  it("gets a command again whose handler gave up while nobody had taken it back yet", async () => {
+    await using t = await setup();
+    const bus = openBus(t);
+    const gaveUp = deferred();
+    const blockedPastItsLease = async ({ lostLeases }: { lostLeases: number }, context: CommandContext) => {
+      if (lostLeases > 0) return "done";
+      const untilMs = performance.now() + 1_200;
+      while (performance.now() < untilMs);
+      gaveUp.resolve();
+      await context.extend();
+      return undefined;
+    };
+    const handlers = { T: blockedPastItsLease, Next: () => undefined };
+    await startWorker(t, bus, handlers, { leaseMs: 1_000, maintenanceIntervalMs: 60_000 });
+    const commandId = await bus.send("d", "T", { data: {} });
+    await gaveUp.promise;
+    // The next claim tells the database which leases have ended; this one has not.
+    await untilStatus(bus, await bus.send("d", "Next", { data: {} }), "COMPLETED");
+    await expect.poll(() => bus.maintenance.runOnce(10), { timeout: 20_000 }).toBe(1);
+    await untilStatus(bus, commandId, "COMPLETED");
+    const command = await bus.getCommand("d", commandId);
+    expect(command).toMatchObject({ result: "done", attempts: 1 });
+    expect(command?.lostLeases).toBeGreaterThanOrEqual(1);
+  });
 });

@@ -264,9 +264,19 @@ export class Worker extends Service implements Monitorable {
   }
 
   #settle(claimed: ClaimedRow, attempt: Attempt, settlement: Settlement | undefined): void {
-    if (attempt.settled) this.#bus.completed(attempt.settled.completedBatches);
-    if (!settlement) this.#settled(claimed, "COMPLETED", attempt.settled !== undefined);
-    else this.#outcomes.post(settlement, (counts) => this.#settled(claimed, settlement.outcome, counts));
+    if (settlement) {
+      this.#outcomes.post(settlement, (counts) => this.#settled(claimed, settlement.outcome, counts));
+    } else if (attempt.settled) {
+      this.#bus.completed(attempt.settled.completedBatches);
+      this.#settled(claimed, "COMPLETED", true);
+    } else this.#lost(claimed);
+  }
+
+  /** Perhaps nobody has taken the command back yet: its lease must run out by itself, or nobody ever would. */
+  #lost({ commandId, leaseToken }: ClaimedRow): void {
+    this.#leases.unstored(leaseToken);
+    this.#metrics.settled("COMPLETED", false);
+    log.debug("A command may no longer be ours, it is left to its lease", { commandId });
   }
 
   #settled({ commandId, replyTo, leaseToken }: ClaimedRow, outcome: Outcome, counts: boolean | Error): void {
