@@ -30,6 +30,19 @@ describe("settlementOfFailure", () => {
     expect(settlement.delayMs).toBe(delayMs);
   });
 
+  it.each([
+    ["undefined", undefined, "undefined"],
+    ["null", null, "null"],
+    ["a number", 7, "7"],
+    ["a symbol", Symbol("x"), "Symbol(x)"],
+    ["an object without a prototype", Object.create(null), "something without a text, of type object"],
+    ["an Error with another message", Object.assign(new Error(), { message: 7 }), "Error: 7"],
+    ["an Error without a name", Object.assign(new Error("x"), { name: undefined }), "x"],
+  ])("describes %s", (_what, thrown, message) => {
+    const { error } = settlementOfFailure(claimed, thrown, policy);
+    expect(error).toEqual({ code: "Error", message, signature: expect.stringMatching(/^Error: /) });
+  });
+
   it("repeats the last delay", () => {
     expect([1, 2, 3, 4, 50].map((attempt) => backoffAfter(attempt, policy.backoffMs))).toEqual([
       10_000, 60_000, 300_000, 300_000, 300_000,

@@ -13,6 +13,7 @@ export interface RetryPolicy {
 }
 
 const messageLettersMax = 10_000;
+const codeLettersMax = 255;
 /** A database that is away is not the command's fault: it is tried again soon, at no cost. */
 const outageDelayMs = 1_000;
 
@@ -48,17 +49,30 @@ export function backoffAfter(attempts: number, backoffMs: readonly number[]): nu
   return backoffMs[Math.min(attempts, backoffMs.length) - 1] ?? 0;
 }
 
-/** An error as it is stored: code, message and kind. */
+/** An error as it is stored: code, message and kind. Anything can be thrown, and nothing makes this fail. */
 export function describeError(error: unknown): NonNullable<Settlement["error"]> {
-  const name = error instanceof Error ? error.name : "Error";
-  const text = error instanceof Error ? error.message : String(error);
-  const message = text.replaceAll("\u0000", "").slice(0, messageLettersMax);
-  const { code } = error as { code?: unknown };
+  const { name, message: text, code } = (error ?? {}) as Record<string, unknown>;
+  const isError = error instanceof Error;
+  const kind = storable(isError && typeof name === "string" ? name : "Error", codeLettersMax);
+  const message = storable(isError && typeof text === "string" ? text : textOf(error), messageLettersMax);
   return {
-    code: typeof code === "string" ? code.slice(0, 255) : name,
+    code: typeof code === "string" ? storable(code, codeLettersMax) : kind,
     message,
-    signature: errorSignature(name, message),
+    signature: errorSignature(kind, message),
   };
+}
+
+function storable(text: string, lettersMax: number): string {
+  return text.replaceAll("\u0000", "").slice(0, lettersMax);
+}
+
+/** What String() says, also of what it can't convert. */
+export function textOf(value: unknown): string {
+  try {
+    return String(value);
+  } catch {
+    return `something without a text, of type ${typeof value}`;
+  }
 }
 
 function isPermanent(error: unknown): boolean {

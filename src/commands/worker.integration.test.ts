@@ -174,6 +174,23 @@ describe("Worker", () => {
     await untilStatus(bus, commandId, "COMPLETED");
   });
 
+  it("outlives handlers that throw what is no error", async () => {
+    await using t = await setup();
+    const bus = openBus(t);
+    const thrown = [
+      undefined,
+      null,
+      Object.create(null),
+      Object.assign(new Error(), { message: 7, name: "\u0000" }),
+    ];
+    const reject = ({ data }: { data: unknown }) => Promise.reject(thrown[data as number]);
+    await startWorker(t, bus, { T: reject });
+    for (const data of thrown.keys()) {
+      const commandId = await bus.send("d", "T", { data, maxAttempts: 1 });
+      await untilStatus(bus, commandId, "IN_TROUBLESHOOTING_QUEUE");
+    }
+  });
+
   it("wakes up by a hint", async () => {
     await using t = await setup();
     const bus = openBus(t);

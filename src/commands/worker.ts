@@ -15,7 +15,7 @@ import { Attempt, type AttemptHost } from "./attempt.ts";
 import type { CommandBus } from "./command-bus.ts";
 import type { CommandHandler } from "./command-handler.ts";
 import type { CommandType } from "./command-schemas.ts";
-import { settlementOfFailure } from "./failure.ts";
+import { settlementOfFailure, textOf } from "./failure.ts";
 import { FailureLog } from "./failure-log.ts";
 import { Handlers } from "./handlers.ts";
 import { Leases } from "./leases.ts";
@@ -252,7 +252,7 @@ export class Worker extends Service implements Monitorable {
   #failed(claimed: ClaimedRow, attempt: Attempt, error: unknown): Settlement | undefined {
     if (attempt.settled) {
       log.warn(
-        `The handler of ${claimed.commandType} failed after its transaction had completed the command: ${String(error)}`,
+        `The handler of ${claimed.commandType} failed after its transaction had completed the command: ${textOf(error)}`,
       );
       return undefined;
     }
