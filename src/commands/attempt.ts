@@ -28,6 +28,8 @@ export class Attempt implements CommandContext {
   /** What the handler asked for, perhaps before it first waited. */
   #extendedMs: number | undefined;
   #hasTransaction = false;
+  /** Rejects when the attempt's time is over, or its worker stops; made when there is a transaction to end. */
+  #over: Deferred<never> | undefined;
   /** What the command's own transaction did, once it has committed. */
   settled: Settled | undefined;
 
@@ -52,6 +54,7 @@ export class Attempt implements CommandContext {
   abort(reason: Error): void {
     void this.signal;
     this.#controller?.abort(reason);
+    this.#overLater().reject(reason);
   }
 
   /** A running handler's outcome, or TIMED_OUT; then its signal is aborted, and whatever it still does is in vain. */
@@ -87,7 +90,7 @@ export class Attempt implements CommandContext {
     this.#hasTransaction = true;
     try {
       const { result, settled } = await this.#host.limitTransactions(() =>
-        this.#host.database.transaction((tx) => this.#workAndComplete(tx, work)),
+        this.#host.database.transaction((tx) => this.#untilOver(this.#workAndComplete(tx, work))),
       );
       // Not before the commit: until then, and when nobody knows whether it counts, the command is not settled.
       this.settled = settled;
@@ -96,6 +99,22 @@ export class Attempt implements CommandContext {
       markOutage(error);
       throw error;
     }
+  }
+
+  /**
+   * Rolls back a transaction that is open when the attempt is over: its lock on the command would keep the
+   * outcome out, and with it all those behind. Not when the lease is lost: only the database knows whether it is.
+   */
+  #untilOver<T>(working: Promise<T>): Promise<T> {
+    return Promise.race([working, this.#overLater().promise]);
+  }
+
+  #overLater(): Deferred<never> {
+    if (!this.#over) {
+      this.#over = deferred();
+      this.#over.promise.catch(() => undefined);
+    }
+    return this.#over;
   }
 
   /** The lock comes first, so that nobody can take the command meanwhile; the counters last, for everybody wants them. */

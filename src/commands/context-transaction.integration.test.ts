@@ -118,4 +118,34 @@ describe("context.transaction", () => {
     const { rows } = await t.database.query("SELECT count(*)::int AS n FROM effect");
     expect(rows).toEqual([{ n: 1 }]);
   });
+
+  it("is rolled back when its time is over, and holds nobody up", async () => {
+    await using t = await setup();
+    const bus = openBus(t);
+    await t.database.query("CREATE TABLE effect (n int)");
+    const late = deferred<unknown>();
+    const goOn = deferred();
+    await startWorker(
+      t,
+      bus,
+      {
+        Hangs: (_command, context) =>
+          context.transaction(async (tx) => {
+            await tx.query("INSERT INTO effect VALUES (1)");
+            await goOn.promise;
+            late.resolve(await tx.query("INSERT INTO effect VALUES (2)").catch((error: unknown) => error));
+          }),
+        T: () => "done",
+      },
+      { handlerTimeoutMs: 100, leaseMs: 60_000 },
+    );
+    const hanging = await bus.send("d", "Hangs", { data: {}, maxAttempts: 1 });
+    await untilStatus(bus, hanging, "IN_TROUBLESHOOTING_QUEUE");
+    expect(await bus.getCommand("d", hanging)).toMatchObject({ errorCode: "TIMED_OUT" });
+    await untilStatus(bus, await bus.send("d", "T", { data: {} }), "COMPLETED");
+    goOn.resolve();
+    expect(await late.promise).toMatchObject({ code: "INVALID_STATE" });
+    const { rows } = await t.database.query("SELECT count(*)::int AS n FROM effect");
+    expect(rows).toEqual([{ n: 0 }]);
+  });
 });
