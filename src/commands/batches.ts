@@ -1,6 +1,6 @@
 import type { CallerClient, Database, Transaction } from "../database/index.ts";
 import { TallymanError } from "../errors/index.ts";
-import { type GivenOptions, oneOf, resolveOptions, sleep, wholeNumber } from "../runtime/index.ts";
+import { type GivenOptions, logger, oneOf, resolveOptions, sleep, wholeNumber } from "../runtime/index.ts";
 import {
   type BatchMetadata,
   type BatchStatus,
@@ -12,6 +12,7 @@ import type { BatchWatcher } from "./batch-watcher.ts";
 import type { BatchCommand, CommandMetadata, CommandStatus } from "./command.ts";
 import { newCommandId, refuseBadUuid } from "./command-id.ts";
 import { batchNotFound, enqueue } from "./enqueue.ts";
+import { DuplicateCommandError } from "./errors.ts";
 import type { Hints } from "./hints.ts";
 import type { Preparation } from "./preparation.ts";
 import { serializeCommand, storableJson } from "./serialize.ts";
@@ -26,8 +27,10 @@ import {
   selectBatches,
   selectCancellations,
 } from "./sql/batch.ts";
-import { selectBatchCommands } from "./sql/command.ts";
+import { type CommandName, hasCommand, selectBatchCommands } from "./sql/command.ts";
 import { enqueueChunkMax } from "./sql/enqueue.ts";
+
+const log = logger("commands.batches");
 
 /** A batch is one transaction; beyond this, use an open batch and add to it. */
 export const batchCommandsMax = 1_000_000;
@@ -86,10 +89,12 @@ export class Batches {
     const { database, hints, watcher, prepare } = this.#context;
     refuseBadSize(commands.length, options.open ?? false);
     const batch = this.#newBatch(domain, commands.length, options);
+    const completionId = namedCompletion(domain, commands, options.completion);
     const preparation = prepare(domain, commands, options.priority);
     if (caller || commands.length <= enqueueChunkMax) await preparation.finish();
     const watch = options.onComplete && watcher.watch(batch.batchId, options.onComplete);
     const store = async (tx: Transaction) => {
+      if (completionId && (await hasCommand(tx, completionId))) throw duplicateCompletion(completionId);
       const xid = await insertBatch(tx, batch);
       watch?.createdBy(xid);
       await enqueue(tx, { batchId: batch.batchId, isNew: true }, preparation);
@@ -190,7 +195,10 @@ export class Batches {
     const cancellations = await selectCancellations(this.#context.database, batchIds);
     for (const { domain, batchId, canceledBy } of cancellations) {
       const event = canceledBy === "expiry" ? "EXPIRED" : "OPERATOR_CANCEL";
-      await this.carryOutCancellation(domain, batchId, { event, operator: canceledBy, canceledBefore: 0 });
+      const decision = { event, operator: canceledBy, canceledBefore: 0 };
+      await this.carryOutCancellation(domain, batchId, decision).catch((error: unknown) => {
+        log.warn(`The cancellation of batch ${batchId} goes on later: ${String(error)}`);
+      });
     }
   }
 
@@ -301,6 +309,23 @@ function resolvePage<Status extends string>(
   ) as Readonly<PageOptions<Status>>;
   if (page.cursor !== undefined) refuseBadUuid("cursor", page.cursor);
   return page;
+}
+
+/** The id that the caller chose for the completion's command, if any. @throws DuplicateCommandError */
+function namedCompletion(
+  domain: string,
+  commands: readonly BatchCommand[],
+  completion: CompletionCommand | undefined,
+): CommandName | undefined {
+  if (completion?.commandId === undefined) return undefined;
+  const name = { domain: completion.domain ?? domain, commandId: completion.commandId.toLowerCase() };
+  const isAmongThem = commands.some(({ commandId }) => commandId?.toLowerCase() === name.commandId);
+  if (name.domain === domain && isAmongThem) throw duplicateCompletion(name);
+  return name;
+}
+
+function duplicateCompletion({ domain, commandId }: CommandName): DuplicateCommandError {
+  return new DuplicateCommandError(domain, commandId);
 }
 
 function refuseBadSize(commands: number, open: boolean): void {
