@@ -4,7 +4,7 @@ import { TallymanError } from "../errors/index.ts";
 import { newCommandId } from "./command-id.ts";
 import { errorSignature } from "./error-signature.ts";
 import { BusinessRuleError, PermanentError, TransientError } from "./errors.ts";
-import { backoffAfter, settlementOfFailure } from "./failure.ts";
+import { backoffAfter, markOutage, settlementOfFailure } from "./failure.ts";
 import { prefetchLimit } from "./prefetch.ts";
 import { storableJson } from "./serialize.ts";
 import type { ClaimedRow } from "./sql/claim.ts";
@@ -41,6 +41,19 @@ describe("settlementOfFailure", () => {
   ])("describes %s", (_what, thrown, message) => {
     const { error } = settlementOfFailure(claimed, thrown, policy);
     expect(error).toEqual({ code: "Error", message, signature: expect.stringMatching(/^Error: /) });
+  });
+
+  it.each([
+    ["the pool is busy", new TallymanError("DATABASE_POOL_EXHAUSTED", "x"), true],
+    ["nobody answers", new TallymanError("DATABASE_UNREACHABLE", "x"), true],
+    ["the server is read-only", Object.assign(new Error("x"), { code: "25006" }), true],
+    ["the disk is full", Object.assign(new Error("x"), { code: "53100" }), true],
+    ["a row is there already", Object.assign(new Error("x"), { code: "23505" }), false],
+  ])("knows whether a transaction of ours costs an attempt when %s", (_what, error, isFree) => {
+    markOutage(error);
+    const settlement = settlementOfFailure({ ...claimed, maxAttempts: 1 }, error, policy);
+    expect(settlement.outcome).toBe(isFree ? "RETRY" : "IN_TROUBLESHOOTING_QUEUE");
+    expect(settlement.isAttempt ?? false).toBe(!isFree);
   });
 
   it("repeats the last delay", () => {

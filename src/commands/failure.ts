@@ -1,4 +1,4 @@
-import { retryClassOf } from "../database/index.ts";
+import { errorCodeOf, retryClassOf } from "../database/index.ts";
 import { isTallymanError } from "../errors/index.ts";
 import { errorSignature } from "./error-signature.ts";
 import { BusinessRuleError, PermanentError } from "./errors.ts";
@@ -83,12 +83,24 @@ function isPermanent(error: unknown): boolean {
   );
 }
 
-/** Marks an error that came from our own transaction; a handler's other connections are its own affair. */
+/** States of the server that pass: read-only after a failover, a full disk. */
+const passingStates = new Set(["25006", "53100"]);
+
+/** Whether the database was away or busy, and not the statement wrong: then it may be tried again as it is. */
+export function isDatabaseAway(error: unknown): boolean {
+  return (
+    retryClassOf(error) !== undefined ||
+    isTallymanError(error, "COMMIT_UNKNOWN") ||
+    isTallymanError(error, "DATABASE_POOL_EXHAUSTED") ||
+    passingStates.has(errorCodeOf(error) ?? "")
+  );
+}
+
+/** Errors that came from our own transaction; a handler's other connections are its own affair. */
 const outages = new WeakSet<object>();
 
 export function markOutage(error: unknown): void {
-  const isOurs = retryClassOf(error) !== undefined || isTallymanError(error, "COMMIT_UNKNOWN");
-  if (isOurs || isTallymanError(error, "DATABASE_UNREACHABLE")) outages.add(error as object);
+  if (isDatabaseAway(error)) outages.add(error as object);
 }
 
 function isOutage(error: unknown): boolean {
