@@ -204,7 +204,8 @@ export class Worker extends Service implements Monitorable {
     while (this.#running.size < concurrency && this.#outcomes.pending < unsettledMax && !this.#isStopping) {
       const claimed = this.#queue.shift();
       if (!claimed) break;
-      this.#begin(claimed);
+      if (this.#leases.isHeld(claimed.leaseToken)) this.#begin(claimed);
+      else this.#lost(claimed);
     }
     if (this.#queue.length + this.#running.size <= this.#prefetchLimit() / 2) this.#room.notify();
   }
@@ -359,10 +360,11 @@ export class Worker extends Service implements Monitorable {
     const { clock, leaseMs } = this.#options;
     const loop = (async () => {
       while (!stopping.signal.aborted) {
-        await clock.sleep(leaseMs / 3, stopping.signal);
+        const pause = clock.sleep(leaseMs / 3, stopping.signal).catch(() => undefined);
         await this.#leases.renew();
+        await pause;
       }
-    })().catch(() => undefined);
+    })();
     return {
       stop: async () => {
         stopping.abort();
