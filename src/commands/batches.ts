@@ -168,6 +168,7 @@ export class Batches {
     domain: string,
     batchId: string,
     { event, operator, canceledBefore }: { event: string; operator: string; canceledBefore: number },
+    signal?: AbortSignal,
   ): Promise<number> {
     const { database } = this.#context;
     const request = {
@@ -177,7 +178,7 @@ export class Batches {
       event,
       details: { operator },
     };
-    for (;;) {
+    while (!signal?.aborted) {
       const step = await database.transaction((tx) => cancelCommands(tx, request));
       if (!step) break;
       this.completed(step.completedBatches);
@@ -190,13 +191,14 @@ export class Batches {
   }
 
   /** Carries out cancellations that were decided elsewhere: an expiry, or a process that died amid one. */
-  async resumeCancellations(batchIds: readonly string[]): Promise<void> {
+  async resumeCancellations(batchIds: readonly string[], signal?: AbortSignal): Promise<void> {
     if (batchIds.length === 0) return;
     const cancellations = await selectCancellations(this.#context.database, batchIds);
     for (const { domain, batchId, canceledBy } of cancellations) {
+      if (signal?.aborted) return;
       const event = canceledBy === "expiry" ? "EXPIRED" : "OPERATOR_CANCEL";
       const decision = { event, operator: canceledBy, canceledBefore: 0 };
-      await this.carryOutCancellation(domain, batchId, decision).catch((error: unknown) => {
+      await this.carryOutCancellation(domain, batchId, decision, signal).catch((error: unknown) => {
         log.warn(`The cancellation of batch ${batchId} goes on later: ${String(error)}`);
       });
     }

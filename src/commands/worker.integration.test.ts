@@ -210,8 +210,8 @@ describe("Worker", () => {
     const bus = openBus(t);
     const clock = new FakeClock();
     await startWorker(t, bus, {}, { clock, pollIntervalMs: 1_000, maintenanceIntervalMs: 5_000 });
-    // Asleep: the renewal of leases, and the wait for work.
-    const untilAsleep = () => expect.poll(() => clock.pendingSleeps, { timeout: 20_000 }).toBe(2);
+    // Asleep: the renewal of leases, the maintenance, and the wait for work.
+    const untilAsleep = () => expect.poll(() => clock.pendingSleeps, { timeout: 20_000 }).toBe(3);
     const asked = () => t.database.getMetrics().queries_executed ?? 0;
     await untilAsleep();
     const before = asked();

@@ -12,6 +12,7 @@ import {
   WakeUp,
 } from "../runtime/index.ts";
 import { Attempt, type AttemptHost } from "./attempt.ts";
+import { BackgroundLoop } from "./background-loop.ts";
 import type { CommandBus } from "./command-bus.ts";
 import type { CommandHandler } from "./command-handler.ts";
 import type { CommandType } from "./command-schemas.ts";
@@ -19,6 +20,7 @@ import { settlementOfFailure, textOf } from "./failure.ts";
 import { FailureLog } from "./failure-log.ts";
 import { Handlers } from "./handlers.ts";
 import { Leases } from "./leases.ts";
+import { maintainUntilStopped } from "./maintenance-loop.ts";
 import { OutcomeBuffer } from "./outcome-buffer.ts";
 import { prefetchLimit } from "./prefetch.ts";
 import { Semaphore } from "./semaphore.ts";
@@ -33,7 +35,6 @@ const log = logger("commands.worker");
 const connectionsKeptFree = 2;
 /** Groups of outcomes that wait for their commit while further handlers are started. */
 const unsettledGroupsMax = 4;
-const pruneIntervalMs = 60_000;
 const claimRetry = { initialMs: 100, maxMs: 5_000, factor: 2, jitter: 0.5 };
 
 /**
@@ -68,9 +69,8 @@ export class Worker extends Service implements Monitorable {
   readonly #running = new Map<Attempt, Promise<void>>();
   #outcomes: OutcomeBuffer;
   #unsubscribe: (() => void) | undefined;
-  #renewal: { stop(): Promise<void> } | undefined;
-  #maintainedMs = Number.NEGATIVE_INFINITY;
-  #prunedMs = Number.NEGATIVE_INFINITY;
+  #renewal: BackgroundLoop | undefined;
+  #maintenance: BackgroundLoop | undefined;
   #claimFailures = 0;
   #isStopping = false;
 
@@ -140,12 +140,13 @@ export class Worker extends Service implements Monitorable {
     this.#unsubscribe = listener.subscribe(this.#bus.hints.commandChannel, (domain) => {
       if (domain === "" || domain === this.domain) this.#hint.notify();
     });
-    this.#renewal = this.#renewUntilStopped();
+    const { clock, leaseMs } = this.#options;
+    this.#renewal = new BackgroundLoop(clock, leaseMs / 3, () => this.#leases.renew());
+    this.#maintenance = maintainUntilStopped(this.#bus.maintenance, this.#options, this.#metrics.errors);
   }
 
   protected override async runOnce(signal: AbortSignal): Promise<void> {
     try {
-      await this.#maintainWhenDue();
       const room = this.#roomForClaim();
       if (room === 0) await this.#room.wait(this.#options.pollIntervalMs, signal);
       // Fewer than there was room for may mean that others had the rest locked: only nothing is the end.
@@ -160,10 +161,12 @@ export class Worker extends Service implements Monitorable {
   protected override async onStop(): Promise<void> {
     this.#isStopping = true;
     this.#unsubscribe?.();
+    const maintained = this.#maintenance?.stop();
     this.#giveBack();
     await this.#drain();
     await this.#outcomes.stop();
     await this.#renewal?.stop();
+    await maintained;
     const ended = this.#leases.takeEnded();
     if (ended.length > 0) await endLeases(this.#host.database, ended).catch(() => undefined);
   }
@@ -333,17 +336,6 @@ export class Worker extends Service implements Monitorable {
       log.warn(`${this.#running.size} handlers did not end; their commands come back after the lease.`);
   }
 
-  async #maintainWhenDue(): Promise<void> {
-    const { clock, maintenanceIntervalMs, lostLeasesMax, retention } = this.#options;
-    const nowMs = clock.monotonicMs();
-    if (nowMs - this.#maintainedMs < maintenanceIntervalMs) return;
-    this.#maintainedMs = nowMs;
-    await this.#bus.maintenance.runOnce(lostLeasesMax);
-    if (!retention || nowMs - this.#prunedMs < pruneIntervalMs) return;
-    this.#prunedMs = nowMs;
-    await this.#bus.maintenance.prune(retention);
-  }
-
   async #surviveClaimFailure(error: unknown, signal: AbortSignal): Promise<void> {
     this.#claimFailures++;
     this.#metrics.errors.add({
@@ -353,24 +345,6 @@ export class Worker extends Service implements Monitorable {
     });
     if (this.#claimFailures === 1) log.warn(`No commands could be claimed, trying again: ${String(error)}`);
     await sleep(backoffMs(this.#claimFailures, claimRetry), signal);
-  }
-
-  #renewUntilStopped(): { stop(): Promise<void> } {
-    const stopping = new AbortController();
-    const { clock, leaseMs } = this.#options;
-    const loop = (async () => {
-      while (!stopping.signal.aborted) {
-        const pause = clock.sleep(leaseMs / 3, stopping.signal).catch(() => undefined);
-        await this.#leases.renew();
-        await pause;
-      }
-    })();
-    return {
-      stop: async () => {
-        stopping.abort();
-        await loop;
-      },
-    };
   }
 
   #newOutcomes(): OutcomeBuffer {
