@@ -8,6 +8,9 @@ import { type ClaimedRow, lockClaimed } from "./sql/claim.ts";
 import { type Settled, settleCommands } from "./sql/settle.ts";
 import { settlementOfSuccess } from "./success.ts";
 
+/** Node's timers hold 31 bits, some 24 days; a longer delay would fire at once. */
+const timerMsMax = 2 ** 31 - 1;
+
 /** What an attempt needs of its worker. */
 export interface AttemptHost {
   readonly database: Database;
@@ -75,6 +78,11 @@ export class Attempt implements CommandContext {
   }
 
   async extend(ms = this.#host.handlerTimeoutMs): Promise<void> {
+    if (!(ms >= 0)) {
+      throw new TallymanError("INVALID_OPTION", `extend() takes a number of milliseconds, not ${ms}.`, {
+        details: { option: "ms" },
+      });
+    }
     if (!this.#host.leases.isHeld(this.#claimed.leaseToken)) throw this.#leaseLost();
     this.#extendedMs = ms;
     if (this.#timeout) this.#startTimer(ms);
@@ -133,14 +141,17 @@ export class Attempt implements CommandContext {
 
   #startTimer(ms: number): void {
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => {
-      const error = new TallymanError("TIMED_OUT", `The handler did not finish within ${ms} ms.`, {
-        details: { commandId: this.#claimed.commandId, ms },
-      });
-      // First the verdict, then the signal: a handler that returns on its abort has not finished in time.
-      this.#timeout?.reject(error);
-      this.abort(error);
-    }, ms);
+    this.#timer = setTimeout(
+      () => {
+        const error = new TallymanError("TIMED_OUT", `The handler did not finish within ${ms} ms.`, {
+          details: { commandId: this.#claimed.commandId, ms },
+        });
+        // First the verdict, then the signal: a handler that returns on its abort has not finished in time.
+        this.#timeout?.reject(error);
+        this.abort(error);
+      },
+      Math.min(ms, timerMsMax),
+    );
   }
 
   #leaseLost(): TallymanError {

@@ -15,7 +15,7 @@ import { batchNotFound, enqueue } from "./enqueue.ts";
 import { DuplicateCommandError } from "./errors.ts";
 import type { Hints } from "./hints.ts";
 import type { Preparation } from "./preparation.ts";
-import { serializeCommand, storableJson } from "./serialize.ts";
+import { priorityMax, serializeCommand, storableJson } from "./serialize.ts";
 import {
   cancelCommands,
   countCancelable,
@@ -247,7 +247,8 @@ export class Batches {
     const { name, customData, completion, open = false, priority = 0, expiresAt } = options;
     if (name !== undefined && name.length > nameLettersMax)
       throw invalidBatch(`name is longer than ${nameLettersMax}`);
-    if (!Number.isInteger(priority)) throw invalidBatch("priority must be a whole number");
+    if (!(Number.isInteger(priority) && Math.abs(priority) <= priorityMax))
+      throw invalidBatch(`priority must be a whole number of at most ${priorityMax}`);
     if (expiresAt && Number.isNaN(expiresAt.getTime())) throw invalidBatch("expiresAt must be a valid date");
     const custom = customData === undefined ? null : storableJson(customData);
     if (custom === undefined) throw invalidBatch("customData is not JSON that can be stored");

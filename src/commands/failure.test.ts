@@ -83,6 +83,12 @@ describe("errorSignature", () => {
 });
 
 describe("storableJson", () => {
+  it("has no text for what JSON can't say", () => {
+    const circle: unknown[] = [];
+    circle.push(circle);
+    expect([{ n: 1n }, circle, undefined].map(storableJson)).toEqual([undefined, undefined, undefined]);
+  });
+
   it("refuses exactly the strings with a NUL character or half a surrogate pair", () => {
     const letters = fc.constantFrom("\u0000", "\ud800", "\udc00", "\\", "u0000", "\\u0000", "😀", "a", '"');
     fc.assert(
