@@ -587,6 +587,7 @@ BEGIN
              'batchId', b.batch_id, 'domain', b.domain, 'name', b.name, 'status', b.status, 'totalCount', b.total_count,
              'completedCount', b.completed_count, 'failedCount', b.failed_count, 'canceledCount', b.canceled_count))
     FROM b WHERE b.is_last AND b.completion IS NOT NULL
+    ON CONFLICT (domain, command_id) DO NOTHING
     RETURNING c.id, c.domain, c.priority, c.command_id
   ), q AS (
     INSERT INTO tallyman.command_bus_queue (first_id, priority, domain, command_rows)

@@ -28,6 +28,7 @@ const promises: Readonly<Record<number, (tallyman: Tallyman, t: TestContext) => 
   5: jobsFire,
   6: servicesAreShown,
   8: tokensAreGood,
+  9: batchEndsWithoutCompletion,
   10: carefulJobFires,
 };
 
@@ -102,6 +103,10 @@ async function commandsAreDone(_: Tallyman, t: TestContext): Promise<void> {
   expect(await bus.getCommand("d", idOf("3"))).toMatchObject({ status: "COMPLETED", result: { n: 3 } });
   const halfCanceled = await untilFinished(bus, idOf("b"));
   expect(halfCanceled).toMatchObject({ status: "COMPLETED_WITH_FAILURES", canceledCount: 2 });
+}
+
+async function batchEndsWithoutCompletion(_: Tallyman, t: TestContext): Promise<void> {
+  expect(await untilFinished(openBus(t), idOf("1a"))).toMatchObject({ completedCount: 1 });
 }
 
 async function segmentsAreShared({ scheduler }: Tallyman, t: TestContext): Promise<void> {

@@ -8,6 +8,9 @@ import { type ClaimedRow, lockClaimed } from "./sql/claim.ts";
 import { type Settled, settleCommands } from "./sql/settle.ts";
 import { settlementOfSuccess } from "./success.ts";
 
+/** Node's timers hold 31 bits, some 24 days; a longer delay would fire at once. */
+const timerMsMax = 2 ** 31 - 1;
+
 /** What an attempt needs of its worker. */
 export interface AttemptHost {
   readonly database: Database;
@@ -28,6 +31,8 @@ export class Attempt implements CommandContext {
   /** What the handler asked for, perhaps before it first waited. */
   #extendedMs: number | undefined;
   #hasTransaction = false;
+  /** Rejects when the attempt's time is over, or its worker stops; made when there is a transaction to end. */
+  #over: Deferred<never> | undefined;
   /** What the command's own transaction did, once it has committed. */
   settled: Settled | undefined;
 
@@ -52,6 +57,7 @@ export class Attempt implements CommandContext {
   abort(reason: Error): void {
     void this.signal;
     this.#controller?.abort(reason);
+    this.#overLater().reject(reason);
   }
 
   /** A running handler's outcome, or TIMED_OUT; then its signal is aborted, and whatever it still does is in vain. */
@@ -72,6 +78,11 @@ export class Attempt implements CommandContext {
   }
 
   async extend(ms = this.#host.handlerTimeoutMs): Promise<void> {
+    if (!(ms >= 0)) {
+      throw new TallymanError("INVALID_OPTION", `extend() takes a number of milliseconds, not ${ms}.`, {
+        details: { option: "ms" },
+      });
+    }
     if (!this.#host.leases.isHeld(this.#claimed.leaseToken)) throw this.#leaseLost();
     this.#extendedMs = ms;
     if (this.#timeout) this.#startTimer(ms);
@@ -86,37 +97,61 @@ export class Attempt implements CommandContext {
     }
     this.#hasTransaction = true;
     try {
-      return await this.#host.limitTransactions(() =>
-        this.#host.database.transaction((tx) => this.#workAndComplete(tx, work)),
+      const { result, settled } = await this.#host.limitTransactions(() =>
+        this.#host.database.transaction((tx) => this.#untilOver(this.#workAndComplete(tx, work))),
       );
+      // Not before the commit: until then, and when nobody knows whether it counts, the command is not settled.
+      this.settled = settled;
+      return result;
     } catch (error) {
-      this.settled = undefined;
       markOutage(error);
       throw error;
     }
   }
 
+  /**
+   * Rolls back a transaction that is open when the attempt is over: its lock on the command would keep the
+   * outcome out, and with it all those behind. Not when the lease is lost: only the database knows whether it is.
+   */
+  #untilOver<T>(working: Promise<T>): Promise<T> {
+    return Promise.race([working, this.#overLater().promise]);
+  }
+
+  #overLater(): Deferred<never> {
+    if (!this.#over) {
+      this.#over = deferred();
+      this.#over.promise.catch(() => undefined);
+    }
+    return this.#over;
+  }
+
   /** The lock comes first, so that nobody can take the command meanwhile; the counters last, for everybody wants them. */
-  async #workAndComplete<T>(tx: Transaction, work: (tx: Transaction) => Promise<T>): Promise<T> {
+  async #workAndComplete<T>(
+    tx: Transaction,
+    work: (tx: Transaction) => Promise<T>,
+  ): Promise<{ result: T; settled: Settled }> {
     if (!(await lockClaimed(tx, this.#claimed))) throw this.#leaseLost();
     const result = await work(tx);
     crashPoint("commands.transaction.before-settle");
     const settlement = settlementOfSuccess(this.#claimed, result);
-    this.settled = await settleCommands(tx, [settlement], { from: "IN_PROGRESS" });
+    const settled = await settleCommands(tx, [settlement], { from: "IN_PROGRESS" });
     crashPoint("commands.transaction.before-commit");
-    return result;
+    return { result, settled };
   }
 
   #startTimer(ms: number): void {
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => {
-      const error = new TallymanError("TIMED_OUT", `The handler did not finish within ${ms} ms.`, {
-        details: { commandId: this.#claimed.commandId, ms },
-      });
-      // First the verdict, then the signal: a handler that returns on its abort has not finished in time.
-      this.#timeout?.reject(error);
-      this.abort(error);
-    }, ms);
+    this.#timer = setTimeout(
+      () => {
+        const error = new TallymanError("TIMED_OUT", `The handler did not finish within ${ms} ms.`, {
+          details: { commandId: this.#claimed.commandId, ms },
+        });
+        // First the verdict, then the signal: a handler that returns on its abort has not finished in time.
+        this.#timeout?.reject(error);
+        this.abort(error);
+      },
+      Math.min(ms, timerMsMax),
+    );
   }
 
   #leaseLost(): TallymanError {

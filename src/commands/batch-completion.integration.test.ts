@@ -130,4 +130,53 @@ describe("completion", () => {
     expect(seen[0]).toBe("PENDING 0");
     expect(seen.at(-1)).toBe("COMPLETED 3");
   });
+
+  it("is refused with the id of a command that exists, or is in the batch itself", async () => {
+    await using t = await setup();
+    const bus = openBus(t);
+    const commandId = await bus.send("d", "T", { data: {} });
+    const duplicate = { code: "COMMAND_DUPLICATE", domain: "d", commandId };
+    const completion = { commandType: "Done", commandId: commandId.toUpperCase() };
+    await expect(bus.createBatch("d", commands(1), { completion })).rejects.toMatchObject(duplicate);
+    const own = bus.createBatch("e", commands(1, { commandId }), { completion });
+    await expect(own).rejects.toMatchObject({ ...duplicate, domain: "e" });
+    await bus.createBatch("d", commands(1), { completion: { ...completion, domain: "other" } });
+  });
+
+  it("ends the batch also when a command has taken the completion's id meanwhile", async () => {
+    await using t = await setup();
+    const bus = openBus(t);
+    const commandId = randomUUID();
+    const batchId = await bus.createBatch("d", commands(3), {
+      completion: { commandType: "Done", commandId },
+    });
+    await bus.send("d", "T", { commandId, data: "first" });
+    await startWorker(t, bus, { T: () => 1 });
+    expect(await untilFinished(bus, batchId)).toMatchObject({ status: "COMPLETED", completedCount: 3 });
+    expect(await bus.getCommand("d", commandId)).toMatchObject({ commandType: "T", data: "first" });
+  });
+
+  it("of a cancelled batch that fails holds up no other", async () => {
+    await using t = await setup();
+    const bus = openBus(t);
+    t.logs.expectLog({
+      logger: "commands.batches",
+      level: "warn",
+      message: "The cancellation of batch * goes on later: error: refused",
+    });
+    const expiresAt = new Date(Date.now() - 1_000);
+    const ids = [];
+    for (let n = 0; n < 3; n++) ids.push(await bus.createBatch("d", commands(1), { expiresAt }));
+    await t.database.query(
+      `CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+         IF NEW.completed_at IS NOT NULL AND NEW.batch_id = (TG_ARGV[0])::uuid THEN RAISE EXCEPTION 'refused'; END IF;
+         RETURN NEW; END $$`,
+    );
+    await t.database.query(
+      `CREATE TRIGGER refuse BEFORE UPDATE ON tallyman.command_bus_batch FOR EACH ROW EXECUTE FUNCTION refuse('${ids[0]}')`,
+    );
+    await bus.maintenance.runOnce(10);
+    const batches = await Promise.all(ids.map((id) => bus.getBatch("d", id)));
+    expect(batches.map((batch) => batch?.canceledCount)).toEqual([0, 1, 1]);
+  });
 });

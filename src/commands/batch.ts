@@ -29,7 +29,10 @@ export interface BatchMetadata {
 /** Called once, in the process that created the batch, when the batch has completed. */
 export type BatchCompletionCallback = (batch: BatchMetadata) => void | Promise<void>;
 
-/** The command that is enqueued by the very transaction that completes a batch. */
+/**
+ * The command that is enqueued by the very transaction that completes a batch. A command that has its id by then
+ * is left as it is, and the batch completes all the same.
+ */
 export interface CompletionCommand
   extends Omit<BatchCommand<Readonly<Record<string, unknown>>>, "data" | "runAt"> {
   /** Its data; a field `batch` with the batch's id, status and counts is added. Default {}. */

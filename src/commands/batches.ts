@@ -1,6 +1,6 @@
 import type { CallerClient, Database, Transaction } from "../database/index.ts";
 import { TallymanError } from "../errors/index.ts";
-import { type GivenOptions, oneOf, resolveOptions, sleep, wholeNumber } from "../runtime/index.ts";
+import { type GivenOptions, logger, oneOf, resolveOptions, sleep, wholeNumber } from "../runtime/index.ts";
 import {
   type BatchMetadata,
   type BatchStatus,
@@ -12,9 +12,10 @@ import type { BatchWatcher } from "./batch-watcher.ts";
 import type { BatchCommand, CommandMetadata, CommandStatus } from "./command.ts";
 import { newCommandId, refuseBadUuid } from "./command-id.ts";
 import { batchNotFound, enqueue } from "./enqueue.ts";
+import { DuplicateCommandError } from "./errors.ts";
 import type { Hints } from "./hints.ts";
 import type { Preparation } from "./preparation.ts";
-import { serializeCommand, storableJson } from "./serialize.ts";
+import { priorityMax, serializeCommand, storableJson } from "./serialize.ts";
 import {
   cancelCommands,
   countCancelable,
@@ -26,8 +27,10 @@ import {
   selectBatches,
   selectCancellations,
 } from "./sql/batch.ts";
-import { selectBatchCommands } from "./sql/command.ts";
+import { type CommandName, hasCommand, selectBatchCommands } from "./sql/command.ts";
 import { enqueueChunkMax } from "./sql/enqueue.ts";
+
+const log = logger("commands.batches");
 
 /** A batch is one transaction; beyond this, use an open batch and add to it. */
 export const batchCommandsMax = 1_000_000;
@@ -86,10 +89,12 @@ export class Batches {
     const { database, hints, watcher, prepare } = this.#context;
     refuseBadSize(commands.length, options.open ?? false);
     const batch = this.#newBatch(domain, commands.length, options);
+    const completionId = namedCompletion(domain, commands, options.completion);
     const preparation = prepare(domain, commands, options.priority);
     if (caller || commands.length <= enqueueChunkMax) await preparation.finish();
     const watch = options.onComplete && watcher.watch(batch.batchId, options.onComplete);
     const store = async (tx: Transaction) => {
+      if (completionId && (await hasCommand(tx, completionId))) throw duplicateCompletion(completionId);
       const xid = await insertBatch(tx, batch);
       watch?.createdBy(xid);
       await enqueue(tx, { batchId: batch.batchId, isNew: true }, preparation);
@@ -163,6 +168,7 @@ export class Batches {
     domain: string,
     batchId: string,
     { event, operator, canceledBefore }: { event: string; operator: string; canceledBefore: number },
+    signal?: AbortSignal,
   ): Promise<number> {
     const { database } = this.#context;
     const request = {
@@ -172,7 +178,7 @@ export class Batches {
       event,
       details: { operator },
     };
-    for (;;) {
+    while (!signal?.aborted) {
       const step = await database.transaction((tx) => cancelCommands(tx, request));
       if (!step) break;
       this.completed(step.completedBatches);
@@ -185,12 +191,16 @@ export class Batches {
   }
 
   /** Carries out cancellations that were decided elsewhere: an expiry, or a process that died amid one. */
-  async resumeCancellations(batchIds: readonly string[]): Promise<void> {
+  async resumeCancellations(batchIds: readonly string[], signal?: AbortSignal): Promise<void> {
     if (batchIds.length === 0) return;
     const cancellations = await selectCancellations(this.#context.database, batchIds);
     for (const { domain, batchId, canceledBy } of cancellations) {
+      if (signal?.aborted) return;
       const event = canceledBy === "expiry" ? "EXPIRED" : "OPERATOR_CANCEL";
-      await this.carryOutCancellation(domain, batchId, { event, operator: canceledBy, canceledBefore: 0 });
+      const decision = { event, operator: canceledBy, canceledBefore: 0 };
+      await this.carryOutCancellation(domain, batchId, decision, signal).catch((error: unknown) => {
+        log.warn(`The cancellation of batch ${batchId} goes on later: ${String(error)}`);
+      });
     }
   }
 
@@ -237,7 +247,8 @@ export class Batches {
     const { name, customData, completion, open = false, priority = 0, expiresAt } = options;
     if (name !== undefined && name.length > nameLettersMax)
       throw invalidBatch(`name is longer than ${nameLettersMax}`);
-    if (!Number.isInteger(priority)) throw invalidBatch("priority must be a whole number");
+    if (!(Number.isInteger(priority) && Math.abs(priority) <= priorityMax))
+      throw invalidBatch(`priority must be a whole number of at most ${priorityMax}`);
     if (expiresAt && Number.isNaN(expiresAt.getTime())) throw invalidBatch("expiresAt must be a valid date");
     const custom = customData === undefined ? null : storableJson(customData);
     if (custom === undefined) throw invalidBatch("customData is not JSON that can be stored");
@@ -301,6 +312,23 @@ function resolvePage<Status extends string>(
   ) as Readonly<PageOptions<Status>>;
   if (page.cursor !== undefined) refuseBadUuid("cursor", page.cursor);
   return page;
+}
+
+/** The id that the caller chose for the completion's command, if any. @throws DuplicateCommandError */
+function namedCompletion(
+  domain: string,
+  commands: readonly BatchCommand[],
+  completion: CompletionCommand | undefined,
+): CommandName | undefined {
+  if (completion?.commandId === undefined) return undefined;
+  const name = { domain: completion.domain ?? domain, commandId: completion.commandId.toLowerCase() };
+  const isAmongThem = commands.some(({ commandId }) => commandId?.toLowerCase() === name.commandId);
+  if (name.domain === domain && isAmongThem) throw duplicateCompletion(name);
+  return name;
+}
+
+function duplicateCompletion({ domain, commandId }: CommandName): DuplicateCommandError {
+  return new DuplicateCommandError(domain, commandId);
 }
 
 function refuseBadSize(commands: number, open: boolean): void {

@@ -11,7 +11,7 @@ export interface CommandContext {
   /**
    * More time for a handler that makes progress: its timeout starts anew, with `ms` or the worker's own.
    *
-   * @throws TallymanError LEASE_LOST
+   * @throws TallymanError LEASE_LOST; INVALID_OPTION for what is no time
    */
   extend(ms?: number): Promise<void>;
   /**

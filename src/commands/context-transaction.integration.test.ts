@@ -9,6 +9,7 @@ import {
 } from "../../tests/kit/commands.ts";
 import { deferred } from "../runtime/index.ts";
 import { setup } from "../testing/index.ts";
+import type { CommandContext } from "./index.ts";
 
 describe("context.transaction", () => {
   it("commits the handler's writes with the completion, and undoes them with a failure", async () => {
@@ -95,5 +96,56 @@ describe("context.transaction", () => {
     const commandId = await bus.send("d", "T", { data: {} });
     await untilStatus(bus, commandId, "COMPLETED");
     expect((await bus.getCommand("d", commandId))?.result).toBe(1);
+  });
+
+  it("has completed nothing while its commit is under way", async () => {
+    await using t = await setup();
+    const bus = openBus(t);
+    await t.database.query("CREATE TABLE effect (attempt int)");
+    await t.database.query(
+      `CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+         IF NEW.attempt = 1 THEN PERFORM pg_sleep(0.5); RAISE EXCEPTION 'refused'; END IF; RETURN NULL; END $$`,
+    );
+    await t.database.query(
+      `CREATE CONSTRAINT TRIGGER refuse AFTER INSERT ON effect DEFERRABLE INITIALLY DEFERRED
+       FOR EACH ROW EXECUTE FUNCTION refuse()`,
+    );
+    const insert = ({ attempt }: { attempt: number }, context: CommandContext) =>
+      context.transaction((tx) => tx.query("INSERT INTO effect VALUES ($1)", [attempt]));
+    await startWorker(t, bus, { T: insert }, { handlerTimeoutMs: 200 });
+    const commandId = await bus.send("d", "T", { data: {}, maxAttempts: 9 });
+    await untilStatus(bus, commandId, "COMPLETED");
+    const { rows } = await t.database.query("SELECT count(*)::int AS n FROM effect");
+    expect(rows).toEqual([{ n: 1 }]);
+  });
+
+  it("is rolled back when its time is over, and holds nobody up", async () => {
+    await using t = await setup();
+    const bus = openBus(t);
+    await t.database.query("CREATE TABLE effect (n int)");
+    const late = deferred<unknown>();
+    const goOn = deferred();
+    await startWorker(
+      t,
+      bus,
+      {
+        Hangs: (_command, context) =>
+          context.transaction(async (tx) => {
+            await tx.query("INSERT INTO effect VALUES (1)");
+            await goOn.promise;
+            late.resolve(await tx.query("INSERT INTO effect VALUES (2)").catch((error: unknown) => error));
+          }),
+        T: () => "done",
+      },
+      { handlerTimeoutMs: 100, leaseMs: 60_000 },
+    );
+    const hanging = await bus.send("d", "Hangs", { data: {}, maxAttempts: 1 });
+    await untilStatus(bus, hanging, "IN_TROUBLESHOOTING_QUEUE");
+    expect(await bus.getCommand("d", hanging)).toMatchObject({ errorCode: "TIMED_OUT" });
+    await untilStatus(bus, await bus.send("d", "T", { data: {} }), "COMPLETED");
+    goOn.resolve();
+    expect(await late.promise).toMatchObject({ code: "INVALID_STATE" });
+    const { rows } = await t.database.query("SELECT count(*)::int AS n FROM effect");
+    expect(rows).toEqual([{ n: 0 }]);
   });
 });

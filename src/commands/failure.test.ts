@@ -4,7 +4,7 @@ import { TallymanError } from "../errors/index.ts";
 import { newCommandId } from "./command-id.ts";
 import { errorSignature } from "./error-signature.ts";
 import { BusinessRuleError, PermanentError, TransientError } from "./errors.ts";
-import { backoffAfter, settlementOfFailure } from "./failure.ts";
+import { backoffAfter, markOutage, settlementOfFailure } from "./failure.ts";
 import { prefetchLimit } from "./prefetch.ts";
 import { storableJson } from "./serialize.ts";
 import type { ClaimedRow } from "./sql/claim.ts";
@@ -28,6 +28,32 @@ describe("settlementOfFailure", () => {
     const settlement = settlementOfFailure({ ...claimed, attempts, maxAttempts }, error, policy);
     expect(settlement).toMatchObject({ outcome, isAttempt: true, delivery: 2 });
     expect(settlement.delayMs).toBe(delayMs);
+  });
+
+  it.each([
+    ["undefined", undefined, "undefined"],
+    ["null", null, "null"],
+    ["a number", 7, "7"],
+    ["a symbol", Symbol("x"), "Symbol(x)"],
+    ["an object without a prototype", Object.create(null), "something without a text, of type object"],
+    ["an Error with another message", Object.assign(new Error(), { message: 7 }), "Error: 7"],
+    ["an Error without a name", Object.assign(new Error("x"), { name: undefined }), "x"],
+  ])("describes %s", (_what, thrown, message) => {
+    const { error } = settlementOfFailure(claimed, thrown, policy);
+    expect(error).toEqual({ code: "Error", message, signature: expect.stringMatching(/^Error: /) });
+  });
+
+  it.each([
+    ["the pool is busy", new TallymanError("DATABASE_POOL_EXHAUSTED", "x"), true],
+    ["nobody answers", new TallymanError("DATABASE_UNREACHABLE", "x"), true],
+    ["the server is read-only", Object.assign(new Error("x"), { code: "25006" }), true],
+    ["the disk is full", Object.assign(new Error("x"), { code: "53100" }), true],
+    ["a row is there already", Object.assign(new Error("x"), { code: "23505" }), false],
+  ])("knows whether a transaction of ours costs an attempt when %s", (_what, error, isFree) => {
+    markOutage(error);
+    const settlement = settlementOfFailure({ ...claimed, maxAttempts: 1 }, error, policy);
+    expect(settlement.outcome).toBe(isFree ? "RETRY" : "IN_TROUBLESHOOTING_QUEUE");
+    expect(settlement.isAttempt ?? false).toBe(!isFree);
   });
 
   it("repeats the last delay", () => {
@@ -57,6 +83,12 @@ describe("errorSignature", () => {
 });
 
 describe("storableJson", () => {
+  it("has no text for what JSON can't say", () => {
+    const circle: unknown[] = [];
+    circle.push(circle);
+    expect([{ n: 1n }, circle, undefined].map(storableJson)).toEqual([undefined, undefined, undefined]);
+  });
+
   it("refuses exactly the strings with a NUL character or half a surrogate pair", () => {
     const letters = fc.constantFrom("\u0000", "\ud800", "\udc00", "\\", "u0000", "\\u0000", "😀", "a", '"');
     fc.assert(

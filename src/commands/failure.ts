@@ -1,4 +1,4 @@
-import { retryClassOf } from "../database/index.ts";
+import { errorCodeOf, retryClassOf } from "../database/index.ts";
 import { isTallymanError } from "../errors/index.ts";
 import { errorSignature } from "./error-signature.ts";
 import { BusinessRuleError, PermanentError } from "./errors.ts";
@@ -13,6 +13,7 @@ export interface RetryPolicy {
 }
 
 const messageLettersMax = 10_000;
+const codeLettersMax = 255;
 /** A database that is away is not the command's fault: it is tried again soon, at no cost. */
 const outageDelayMs = 1_000;
 
@@ -48,17 +49,30 @@ export function backoffAfter(attempts: number, backoffMs: readonly number[]): nu
   return backoffMs[Math.min(attempts, backoffMs.length) - 1] ?? 0;
 }
 
-/** An error as it is stored: code, message and kind. */
+/** An error as it is stored: code, message and kind. Anything can be thrown, and nothing makes this fail. */
 export function describeError(error: unknown): NonNullable<Settlement["error"]> {
-  const name = error instanceof Error ? error.name : "Error";
-  const text = error instanceof Error ? error.message : String(error);
-  const message = text.replaceAll("\u0000", "").slice(0, messageLettersMax);
-  const { code } = error as { code?: unknown };
+  const { name, message: text, code } = (error ?? {}) as Record<string, unknown>;
+  const isError = error instanceof Error;
+  const kind = storable(isError && typeof name === "string" ? name : "Error", codeLettersMax);
+  const message = storable(isError && typeof text === "string" ? text : textOf(error), messageLettersMax);
   return {
-    code: typeof code === "string" ? code.slice(0, 255) : name,
+    code: typeof code === "string" ? storable(code, codeLettersMax) : kind,
     message,
-    signature: errorSignature(name, message),
+    signature: errorSignature(kind, message),
   };
+}
+
+function storable(text: string, lettersMax: number): string {
+  return text.replaceAll("\u0000", "").slice(0, lettersMax);
+}
+
+/** What String() says, also of what it can't convert. */
+export function textOf(value: unknown): string {
+  try {
+    return String(value);
+  } catch {
+    return `something without a text, of type ${typeof value}`;
+  }
 }
 
 function isPermanent(error: unknown): boolean {
@@ -69,12 +83,24 @@ function isPermanent(error: unknown): boolean {
   );
 }
 
-/** Marks an error that came from our own transaction; a handler's other connections are its own affair. */
+/** States of the server that pass: read-only after a failover, a full disk. */
+const passingStates = new Set(["25006", "53100"]);
+
+/** Whether the database was away or busy, and not the statement wrong: then it may be tried again as it is. */
+export function isDatabaseAway(error: unknown): boolean {
+  return (
+    retryClassOf(error) !== undefined ||
+    isTallymanError(error, "COMMIT_UNKNOWN") ||
+    isTallymanError(error, "DATABASE_POOL_EXHAUSTED") ||
+    passingStates.has(errorCodeOf(error) ?? "")
+  );
+}
+
+/** Errors that came from our own transaction; a handler's other connections are its own affair. */
 const outages = new WeakSet<object>();
 
 export function markOutage(error: unknown): void {
-  const isOurs = retryClassOf(error) !== undefined || isTallymanError(error, "COMMIT_UNKNOWN");
-  if (isOurs || isTallymanError(error, "DATABASE_UNREACHABLE")) outages.add(error as object);
+  if (isDatabaseAway(error)) outages.add(error as object);
 }
 
 function isOutage(error: unknown): boolean {

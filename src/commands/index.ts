@@ -72,6 +72,7 @@ export type { Reply, ReplyQueue } from "./reply-queue.ts";
 export type { AuditEvent } from "./sql/audit.ts";
 export type { BatchCounts } from "./sql/batch-counts.ts";
 export type { DomainStats } from "./sql/domains.ts";
+export { selectLostCommands } from "./sql/lost.ts";
 export type { BusStats, Miscount } from "./sql/recount.ts";
 export type { TsqCursor, TsqGroup } from "./sql/tsq.ts";
 export type {

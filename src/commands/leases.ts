@@ -1,5 +1,5 @@
 import type { Database } from "../database/index.ts";
-import { type Clock, logger } from "../runtime/index.ts";
+import { type Clock, logger, withTimeout } from "../runtime/index.ts";
 import { type ClaimedRow, renewLeases } from "./sql/claim.ts";
 
 const log = logger("commands.leases");
@@ -91,7 +91,14 @@ export class Leases {
     const tokens = [...this.#leases.keys()];
     if (tokens.length === 0) return;
     const sentMs = this.#clock.monotonicMs();
-    const renewed = await renewLeases(this.#database, tokens, this.#leaseMs).catch((error) => {
+    // On a connection that has fallen silent no answer comes, and the next renewal is due.
+    const answer = withTimeout(
+      renewLeases(this.#database, tokens, this.#leaseMs),
+      this.#leaseMs / 3,
+      "The renewal of leases",
+      this.#clock,
+    );
+    const renewed = await answer.catch((error: unknown) => {
       log.debug("Leases were not renewed, trying again", { reason: String(error) });
       return undefined;
     });

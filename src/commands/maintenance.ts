@@ -42,11 +42,11 @@ export class Maintenance {
   }
 
   /** One round; returns how many commands were taken back. */
-  async runOnce(lostLeasesMax: number): Promise<number> {
+  async runOnce(lostLeasesMax: number, signal?: AbortSignal): Promise<number> {
     const done = await maintain(this.#database, { leasesMax, lostLeasesMax, batchesMax });
     if (!done) return 0;
     this.#batches.completed(done.completedBatches);
-    await this.#batches.resumeCancellations(done.canceledBatches);
+    await this.#batches.resumeCancellations(done.canceledBatches, signal);
     if (done.reclaimed > 0) {
       log.debug("Took commands back from lost workers", { commands: done.reclaimed });
       void this.#hints.commandsReady("");
@@ -54,28 +54,32 @@ export class Maintenance {
     return done.reclaimed;
   }
 
-  /** Deletes what the policy allows, in bounded transactions; does nothing while another process does it. */
-  async prune({ finishedMs, auditMs }: RetentionOptions): Promise<Pruned> {
-    const commands = finishedMs === undefined ? 0 : await this.#pruneFinished(finishedMs);
-    const audit = auditMs === undefined ? 0 : await this.#pruneAudit(auditMs);
+  /**
+   * Deletes what the policy allows, in bounded transactions until the signal is aborted; does nothing while
+   * another process does it.
+   */
+  async prune({ finishedMs, auditMs }: RetentionOptions, signal?: AbortSignal): Promise<Pruned> {
+    const commands = finishedMs === undefined ? 0 : await this.#pruneFinished(finishedMs, signal);
+    const audit = auditMs === undefined ? 0 : await this.#pruneAudit(auditMs, signal);
     return { commands, audit };
   }
 
-  async #pruneFinished(olderThanMs: number): Promise<number> {
+  async #pruneFinished(olderThanMs: number, signal?: AbortSignal): Promise<number> {
     let deleted = 0;
     let after: number | null = 0;
-    while (after !== null) {
+    while (after !== null && !signal?.aborted) {
       const done = await this.#pruneStep({ after, limit: pruneStepMax, olderThanMs });
       deleted += done.deleted;
       after = done.lastId;
     }
-    for (;;) {
+    while (!signal?.aborted) {
       const done = await this.#database.transaction(async (tx) =>
         (await lockPruning(tx)) ? pruneBatch(tx, { limit: pruneStepMax, olderThanMs }) : undefined,
       );
-      if (!done) return deleted;
+      if (!done) break;
       deleted += done.deleted;
     }
+    return deleted;
   }
 
   #pruneStep(step: Parameters<typeof pruneCommands>[1]): ReturnType<typeof pruneCommands> {
@@ -84,13 +88,15 @@ export class Maintenance {
     );
   }
 
-  async #pruneAudit(olderThanMs: number): Promise<number> {
-    for (let deleted = 0; ; ) {
+  async #pruneAudit(olderThanMs: number, signal?: AbortSignal): Promise<number> {
+    let deleted = 0;
+    while (!signal?.aborted) {
       const step = await this.#database.transaction(async (tx) =>
         (await lockPruning(tx)) ? pruneAudit(tx, { limit: auditGroupsMax, olderThanMs }) : undefined,
       );
-      if (!step) return deleted;
+      if (!step) break;
       deleted += step.deleted;
     }
+    return deleted;
   }
 }

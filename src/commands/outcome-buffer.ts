@@ -1,6 +1,6 @@
-import { type Database, retryClassOf } from "../database/index.ts";
-import { isTallymanError } from "../errors/index.ts";
+import type { Database } from "../database/index.ts";
 import { backoffMs, crashPoint, GroupCommitBuffer, logger, sleep } from "../runtime/index.ts";
+import { isDatabaseAway } from "./failure.ts";
 import { haveSameStep, type Settled, type Settlement, settleCommands } from "./sql/settle.ts";
 
 const log = logger("commands.outcomes");
@@ -76,7 +76,8 @@ export class OutcomeBuffer {
       this.#options.onSettled(settled);
       return group.map(({ id }) => !settled.stale.has(id));
     } catch (error) {
-      if (group.length === 1) throw error;
+      // Each alone would wait as long again for a database that is away.
+      if (group.length === 1 || isDatabaseAway(error)) throw error;
       log.warn(`A group of ${group.length} outcomes was refused, settling them one by one: ${String(error)}`);
       return this.#flushSingly(group);
     }
@@ -98,8 +99,7 @@ export class OutcomeBuffer {
       try {
         return await settleCommands(this.#database, group, { from: "IN_PROGRESS" });
       } catch (error) {
-        const canRetry = retryClassOf(error) !== undefined || isTallymanError(error, "DATABASE_UNREACHABLE");
-        if (!canRetry || performance.now() > deadlineMs) throw error;
+        if (!isDatabaseAway(error) || performance.now() > deadlineMs) throw error;
         log.debug("Outcomes were not committed, trying again", { reason: String(error), attempt });
         await sleep(backoffMs(attempt, retryDelays));
       }

@@ -2,7 +2,7 @@ import type { BatchCommand } from "./command.ts";
 import type { CommandSchemas } from "./command-schemas.ts";
 import { DuplicateCommandError } from "./errors.ts";
 import { type SerializedCommand, serializeCommand } from "./serialize.ts";
-import { enqueueChunkMax } from "./sql/enqueue.ts";
+import { enqueueChunkLettersMax, enqueueChunkMax } from "./sql/enqueue.ts";
 
 /** What commands are checked against. */
 export interface PreparationRules {
@@ -31,6 +31,11 @@ export class Preparation {
     this.#rules = rules;
   }
 
+  /** True when all is in one chunk, which needs no transaction around it. Call {@link finish} before. */
+  get isOneChunk(): boolean {
+    return this.#chunks.length <= 1;
+  }
+
   /** Ids in the order of the commands, of the chunks made so far. */
   get commandIds(): string[] {
     return this.#chunks.flat().map(({ commandId }) => commandId);
@@ -47,18 +52,20 @@ export class Preparation {
 
   /** @throws DuplicateCommandError; TallymanError COMMAND_INVALID, COMMAND_TOO_LARGE */
   async *chunks(): AsyncGenerator<readonly SerializedCommand[]> {
-    for (let from = 0, index = 0; from < this.size; from += enqueueChunkMax, index++) {
-      const chunk =
-        this.#chunks[index] ?? (await this.#make(this.#commands.slice(from, from + enqueueChunkMax)));
+    for (let from = 0, index = 0; from < this.size; index++) {
+      const chunk = this.#chunks[index] ?? (await this.#make(from));
       this.#chunks[index] = chunk;
       yield chunk;
+      from += chunk.length;
     }
   }
 
-  async #make(commands: readonly BatchCommand[]): Promise<SerializedCommand[]> {
+  async #make(from: number): Promise<SerializedCommand[]> {
     const { schemas } = this.#rules;
     const chunk: SerializedCommand[] = [];
-    for (const command of commands) {
+    let letters = 0;
+    for (const command of this.#commands.slice(from, from + enqueueChunkMax)) {
+      if (letters >= enqueueChunkLettersMax) break;
       const { commandType, data } = command;
       if (schemas.has(this.domain, commandType)) await schemas.check(this.domain, commandType, data);
       const serialized = serializeCommand(this.domain, command, this.#rules);
@@ -67,6 +74,7 @@ export class Preparation {
       }
       this.#seen.add(serialized.commandId);
       chunk.push(serialized);
+      letters += serialized.data.length;
     }
     return chunk;
   }

@@ -164,3 +164,31 @@ describe("schemas", () => {
     expect(await bus.getCommand("d", commandId)).toMatchObject({ errorCode: "COMMAND_INVALID", attempts: 1 });
   });
 });
+
+describe("the data of commands", () => {
+  it("is refused in words where PostgreSQL has no place for it", async () => {
+    await using t = await setup();
+    const bus = openBus(t);
+    const invalid = { code: "COMMAND_INVALID" };
+    await expect(bus.send("d", "T", { data: { n: 1n } })).rejects.toMatchObject(invalid);
+    await expect(bus.createBatch("d", commands(1), { priority: 2 ** 31 })).rejects.toMatchObject(invalid);
+  });
+
+  it("is stored in chunks that stay small, all or none", async () => {
+    await using t = await setup();
+    const bus = openBus(t);
+    const text = "x".repeat(900_000);
+    const large = Array.from({ length: 40 }, () => ({
+      commandType: "T",
+      data: text,
+      commandId: randomUUID(),
+    }));
+    const [first] = await bus.sendMany("d", large.slice(0, 1));
+    await expect(bus.sendMany("d", large.toReversed())).rejects.toMatchObject({ commandId: first });
+    await bus.sendMany("d", large.slice(1));
+    const { rows } = await t.database.query(
+      "SELECT cardinality(command_ids) AS size FROM tallyman.command_bus_audit_group ORDER BY group_id",
+    );
+    expect(rows).toEqual([{ size: 1 }, { size: 19 }, { size: 19 }, { size: 1 }]);
+  });
+});

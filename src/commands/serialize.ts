@@ -15,15 +15,24 @@ export interface SerializedCommand {
   readonly runAt: Date | undefined;
 }
 
-const priorityMax = 2 ** 31 - 1;
+/** Of an `integer` in PostgreSQL. */
+export const priorityMax = 2 ** 31 - 1;
 
 /** What JSON can say and PostgreSQL's jsonb can't: the NUL character and halves of surrogate pairs. */
 const unstorable = /(?:^|[^\\])(?:\\\\)*\\u(?:0000|d[89a-f])/;
 
-/** JSON text that jsonb takes, or undefined for what has none (a function, undefined, a NUL character). */
+/** JSON text that jsonb takes, or undefined for what has none (a function, a BigInt, a circle, a NUL character). */
 export function storableJson(value: unknown): string | undefined {
-  const json = JSON.stringify(value);
+  const json = jsonOf(value);
   return json === undefined || unstorable.test(json) ? undefined : json;
+}
+
+function jsonOf(value: unknown): string | undefined {
+  try {
+    return JSON.stringify(value);
+  } catch {
+    return undefined;
+  }
 }
 
 /**
@@ -107,7 +116,7 @@ export function refuseBadDomain(domain: string): void {
 
 function refuseBadNumbers({ priority, maxAttempts, runAt }: BatchCommand, commandId: string): void {
   if (priority !== undefined && !(Number.isInteger(priority) && Math.abs(priority) <= priorityMax)) {
-    throw invalid(commandId, "priority must be a whole number");
+    throw invalid(commandId, `priority must be a whole number of at most ${priorityMax}`);
   }
   if (
     maxAttempts !== undefined &&

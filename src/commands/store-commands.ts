@@ -22,7 +22,9 @@ export async function storeCommands(
     await hints.commandsReady(domain, tx);
     return;
   }
-  if (size > enqueueChunkMax) await database.transaction((tx) => enqueue(tx, target, preparation));
-  else for await (const chunk of preparation.chunks()) await enqueueChunk(database, domain, target, chunk);
+  if (size <= enqueueChunkMax) await preparation.finish();
+  if (size <= enqueueChunkMax && preparation.isOneChunk)
+    for await (const chunk of preparation.chunks()) await enqueueChunk(database, domain, target, chunk);
+  else await database.transaction((tx) => enqueue(tx, target, preparation));
   void hints.commandsReady(domain);
 }

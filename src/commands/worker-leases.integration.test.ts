@@ -200,4 +200,95 @@ describe("what a worker holds", () => {
     await untilStatus(bus, unstored, "COMPLETED");
     expect(await bus.getCommand("d", unstored)).toMatchObject({ result: "fine", lostLeases: 1 });
   });
+
+  it("gets a command again whose handler gave up while nobody had taken it back yet", async () => {
+    await using t = await setup();
+    const bus = openBus(t);
+    const gaveUp = deferred();
+    const blockedPastItsLease = async ({ lostLeases }: { lostLeases: number }, context: CommandContext) => {
+      if (lostLeases > 0) return "done";
+      const untilMs = performance.now() + 1_200;
+      while (performance.now() < untilMs);
+      gaveUp.resolve();
+      await context.extend();
+      return undefined;
+    };
+    const handlers = { T: blockedPastItsLease, Next: () => undefined };
+    await startWorker(t, bus, handlers, { leaseMs: 1_000, maintenanceIntervalMs: 60_000 });
+    const commandId = await bus.send("d", "T", { data: {} });
+    await gaveUp.promise;
+    // The next claim tells the database which leases have ended; this one has not.
+    await untilStatus(bus, await bus.send("d", "Next", { data: {} }), "COMPLETED");
+    await expect.poll(() => bus.maintenance.runOnce(10), { timeout: 20_000 }).toBe(1);
+    await untilStatus(bus, commandId, "COMPLETED");
+    const command = await bus.getCommand("d", commandId);
+    expect(command).toMatchObject({ result: "done", attempts: 1 });
+    expect(command?.lostLeases).toBeGreaterThanOrEqual(1);
+  });
+
+  it("keeps an outcome that finds the pool busy", async () => {
+    await using t = await setup();
+    const busy = await t.connect({ poolMax: 2, acquireTimeoutMs: 100, listenUrl: null });
+    const started = deferred();
+    const finish = deferred();
+    let runs = 0;
+    const handler = async () => {
+      runs++;
+      started.resolve();
+      await finish.promise;
+    };
+    const bus = openBus(t);
+    await startWorker(
+      t,
+      openBus(t, busy),
+      { T: handler },
+      { pollIntervalMs: 60_000, maintenanceIntervalMs: 60_000 },
+    );
+    const commandId = await bus.send("d", "T", { data: {} });
+    await expect.poll(() => runs).toBe(1);
+    const free = deferred();
+    const holders = [1, 2].map(() =>
+      busy.transaction(async (tx) => {
+        await tx.query("SELECT");
+        await free.promise;
+      }),
+    );
+    await expect.poll(() => busy.stats.active, { timeout: 20_000 }).toBe(2);
+    finish.resolve();
+    await expect.poll(() => busy.getErrors().length, { timeout: 20_000 }).toBeGreaterThan(1);
+    free.resolve();
+    await Promise.all(holders);
+    await untilStatus(bus, commandId, "COMPLETED");
+    expect(runs).toBe(1);
+  });
+
+  it("is lost, and not begun, when its renewal gets no answer", async () => {
+    await using t = await setup();
+    const bus = openBus(t);
+    const started = deferred<AbortSignal>();
+    const finish = deferred();
+    const seen: unknown[] = [];
+    await bus.sendMany("d", commands(3));
+    const handler = async ({ data }: { data: unknown }, { signal }: CommandContext) => {
+      seen.push((data as { n: number }).n);
+      if (seen.length === 1) return; // a fast one: from now on commands are taken ahead
+      started.resolve(signal);
+      await finish.promise;
+    };
+    const worker = await startWorker(
+      t,
+      bus,
+      { T: handler },
+      { leaseMs: 1_500, concurrency: 1, pollIntervalMs: 60_000, maintenanceIntervalMs: 60_000 },
+    );
+    const signal = await started.promise;
+    await expect.poll(() => worker.getMetrics().commands_held).toBe(2);
+    await t.database.transaction(async (tx) => {
+      await tx.query("SELECT FROM tallyman.command_bus_lease FOR UPDATE");
+      await expect.poll(() => signal.aborted, { timeout: 20_000 }).toBe(true);
+      finish.resolve();
+    });
+    await worker.stop();
+    expect(seen).toEqual([0, 1]);
+  });
 });

@@ -1,4 +1,5 @@
 import { Counter, ErrorLog, latencyMetrics, SlidingWindowPercentiles } from "../monitoring/index.ts";
+import { textOf } from "./failure.ts";
 import type { ClaimedRow } from "./sql/claim.ts";
 import type { Outcome } from "./sql/settle.ts";
 
@@ -33,7 +34,7 @@ export class WorkerMetrics {
     this.errors.add({
       code: "HANDLER_FAILED",
       message: "A command's handler failed",
-      details: `${commandType} ${commandId}, Error: ${String(error)}`,
+      details: `${commandType} ${commandId}, Error: ${textOf(error)}`,
     });
   }
 

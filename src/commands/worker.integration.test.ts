@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { events, openBus, startWorker, untilStatus } from "../../tests/kit/commands.ts";
-import { deferred } from "../runtime/index.ts";
+import { deferred, sleep } from "../runtime/index.ts";
 import { FakeClock, setup } from "../testing/index.ts";
-import { BusinessRuleError, PermanentError, TransientError } from "./index.ts";
+import { BusinessRuleError, type CommandContext, PermanentError, TransientError } from "./index.ts";
 import { claimCommands } from "./sql/claim.ts";
 
 describe("Worker", () => {
@@ -174,6 +174,50 @@ describe("Worker", () => {
     await untilStatus(bus, commandId, "COMPLETED");
   });
 
+  it("outlives handlers that throw what is no error", async () => {
+    await using t = await setup();
+    const bus = openBus(t);
+    const thrown = [
+      undefined,
+      null,
+      Object.create(null),
+      Object.assign(new Error(), { message: 7, name: "\u0000" }),
+    ];
+    const reject = ({ data }: { data: unknown }) => Promise.reject(thrown[data as number]);
+    await startWorker(t, bus, { T: reject });
+    for (const data of thrown.keys()) {
+      const commandId = await bus.send("d", "T", { data, maxAttempts: 1 });
+      await untilStatus(bus, commandId, "IN_TROUBLESHOOTING_QUEUE");
+    }
+  });
+
+  it("gives a handler as much time as a timer can", async () => {
+    await using t = await setup();
+    const bus = openBus(t);
+    const refused = { code: "INVALID_OPTION" };
+    const handler = async (_command: unknown, context: CommandContext) => {
+      await expect(context.extend(Number.NaN)).rejects.toMatchObject(refused);
+      await expect(context.extend(-1)).rejects.toMatchObject(refused);
+      await sleep(20);
+      await context.extend(2 ** 40);
+      await sleep(20);
+      return "in time";
+    };
+    await startWorker(t, bus, { T: handler }, { handlerTimeoutMs: 2 ** 31 });
+    const commandId = await bus.send("d", "T", { data: {}, maxAttempts: 1 });
+    await untilStatus(bus, commandId, "COMPLETED");
+  });
+
+  it("runs no handler again whose result can't be stored", async () => {
+    await using t = await setup();
+    const bus = openBus(t);
+    let runs = 0;
+    await startWorker(t, bus, { T: () => ({ n: BigInt(++runs) }) });
+    const commandId = await bus.send("d", "T", { data: {} });
+    await untilStatus(bus, commandId, "IN_TROUBLESHOOTING_QUEUE");
+    expect(runs).toBe(1);
+  });
+
   it("wakes up by a hint", async () => {
     await using t = await setup();
     const bus = openBus(t);
@@ -193,8 +237,8 @@ describe("Worker", () => {
     const bus = openBus(t);
     const clock = new FakeClock();
     await startWorker(t, bus, {}, { clock, pollIntervalMs: 1_000, maintenanceIntervalMs: 5_000 });
-    // Asleep: the renewal of leases, and the wait for work.
-    const untilAsleep = () => expect.poll(() => clock.pendingSleeps, { timeout: 20_000 }).toBe(2);
+    // Asleep: the renewal of leases, the maintenance, and the wait for work.
+    const untilAsleep = () => expect.poll(() => clock.pendingSleeps, { timeout: 20_000 }).toBe(3);
     const asked = () => t.database.getMetrics().queries_executed ?? 0;
     await untilAsleep();
     const before = asked();

@@ -12,13 +12,15 @@ import {
   WakeUp,
 } from "../runtime/index.ts";
 import { Attempt, type AttemptHost } from "./attempt.ts";
+import { BackgroundLoop } from "./background-loop.ts";
 import type { CommandBus } from "./command-bus.ts";
 import type { CommandHandler } from "./command-handler.ts";
 import type { CommandType } from "./command-schemas.ts";
-import { settlementOfFailure } from "./failure.ts";
+import { settlementOfFailure, textOf } from "./failure.ts";
 import { FailureLog } from "./failure-log.ts";
 import { Handlers } from "./handlers.ts";
 import { Leases } from "./leases.ts";
+import { maintainUntilStopped } from "./maintenance-loop.ts";
 import { OutcomeBuffer } from "./outcome-buffer.ts";
 import { prefetchLimit } from "./prefetch.ts";
 import { Semaphore } from "./semaphore.ts";
@@ -33,7 +35,6 @@ const log = logger("commands.worker");
 const connectionsKeptFree = 2;
 /** Groups of outcomes that wait for their commit while further handlers are started. */
 const unsettledGroupsMax = 4;
-const pruneIntervalMs = 60_000;
 const claimRetry = { initialMs: 100, maxMs: 5_000, factor: 2, jitter: 0.5 };
 
 /**
@@ -68,9 +69,8 @@ export class Worker extends Service implements Monitorable {
   readonly #running = new Map<Attempt, Promise<void>>();
   #outcomes: OutcomeBuffer;
   #unsubscribe: (() => void) | undefined;
-  #renewal: { stop(): Promise<void> } | undefined;
-  #maintainedMs = Number.NEGATIVE_INFINITY;
-  #prunedMs = Number.NEGATIVE_INFINITY;
+  #renewal: BackgroundLoop | undefined;
+  #maintenance: BackgroundLoop | undefined;
   #claimFailures = 0;
   #isStopping = false;
 
@@ -140,12 +140,13 @@ export class Worker extends Service implements Monitorable {
     this.#unsubscribe = listener.subscribe(this.#bus.hints.commandChannel, (domain) => {
       if (domain === "" || domain === this.domain) this.#hint.notify();
     });
-    this.#renewal = this.#renewUntilStopped();
+    const { clock, leaseMs } = this.#options;
+    this.#renewal = new BackgroundLoop(clock, leaseMs / 3, () => this.#leases.renew());
+    this.#maintenance = maintainUntilStopped(this.#bus.maintenance, this.#options, this.#metrics.errors);
   }
 
   protected override async runOnce(signal: AbortSignal): Promise<void> {
     try {
-      await this.#maintainWhenDue();
       const room = this.#roomForClaim();
       if (room === 0) await this.#room.wait(this.#options.pollIntervalMs, signal);
       // Fewer than there was room for may mean that others had the rest locked: only nothing is the end.
@@ -160,10 +161,12 @@ export class Worker extends Service implements Monitorable {
   protected override async onStop(): Promise<void> {
     this.#isStopping = true;
     this.#unsubscribe?.();
+    const maintained = this.#maintenance?.stop();
     this.#giveBack();
     await this.#drain();
     await this.#outcomes.stop();
     await this.#renewal?.stop();
+    await maintained;
     const ended = this.#leases.takeEnded();
     if (ended.length > 0) await endLeases(this.#host.database, ended).catch(() => undefined);
   }
@@ -204,7 +207,8 @@ export class Worker extends Service implements Monitorable {
     while (this.#running.size < concurrency && this.#outcomes.pending < unsettledMax && !this.#isStopping) {
       const claimed = this.#queue.shift();
       if (!claimed) break;
-      this.#begin(claimed);
+      if (this.#leases.isHeld(claimed.leaseToken)) this.#begin(claimed);
+      else this.#lost(claimed);
     }
     if (this.#queue.length + this.#running.size <= this.#prefetchLimit() / 2) this.#room.notify();
   }
@@ -252,7 +256,7 @@ export class Worker extends Service implements Monitorable {
   #failed(claimed: ClaimedRow, attempt: Attempt, error: unknown): Settlement | undefined {
     if (attempt.settled) {
       log.warn(
-        `The handler of ${claimed.commandType} failed after its transaction had completed the command: ${String(error)}`,
+        `The handler of ${claimed.commandType} failed after its transaction had completed the command: ${textOf(error)}`,
       );
       return undefined;
     }
@@ -264,9 +268,19 @@ export class Worker extends Service implements Monitorable {
   }
 
   #settle(claimed: ClaimedRow, attempt: Attempt, settlement: Settlement | undefined): void {
-    if (attempt.settled) this.#bus.completed(attempt.settled.completedBatches);
-    if (!settlement) this.#settled(claimed, "COMPLETED", attempt.settled !== undefined);
-    else this.#outcomes.post(settlement, (counts) => this.#settled(claimed, settlement.outcome, counts));
+    if (settlement) {
+      this.#outcomes.post(settlement, (counts) => this.#settled(claimed, settlement.outcome, counts));
+    } else if (attempt.settled) {
+      this.#bus.completed(attempt.settled.completedBatches);
+      this.#settled(claimed, "COMPLETED", true);
+    } else this.#lost(claimed);
+  }
+
+  /** Perhaps nobody has taken the command back yet: its lease must run out by itself, or nobody ever would. */
+  #lost({ commandId, leaseToken }: ClaimedRow): void {
+    this.#leases.unstored(leaseToken);
+    this.#metrics.settled("COMPLETED", false);
+    log.debug("A command may no longer be ours, it is left to its lease", { commandId });
   }
 
   #settled({ commandId, replyTo, leaseToken }: ClaimedRow, outcome: Outcome, counts: boolean | Error): void {
@@ -322,17 +336,6 @@ export class Worker extends Service implements Monitorable {
       log.warn(`${this.#running.size} handlers did not end; their commands come back after the lease.`);
   }
 
-  async #maintainWhenDue(): Promise<void> {
-    const { clock, maintenanceIntervalMs, lostLeasesMax, retention } = this.#options;
-    const nowMs = clock.monotonicMs();
-    if (nowMs - this.#maintainedMs < maintenanceIntervalMs) return;
-    this.#maintainedMs = nowMs;
-    await this.#bus.maintenance.runOnce(lostLeasesMax);
-    if (!retention || nowMs - this.#prunedMs < pruneIntervalMs) return;
-    this.#prunedMs = nowMs;
-    await this.#bus.maintenance.prune(retention);
-  }
-
   async #surviveClaimFailure(error: unknown, signal: AbortSignal): Promise<void> {
     this.#claimFailures++;
     this.#metrics.errors.add({
@@ -342,23 +345,6 @@ export class Worker extends Service implements Monitorable {
     });
     if (this.#claimFailures === 1) log.warn(`No commands could be claimed, trying again: ${String(error)}`);
     await sleep(backoffMs(this.#claimFailures, claimRetry), signal);
-  }
-
-  #renewUntilStopped(): { stop(): Promise<void> } {
-    const stopping = new AbortController();
-    const { clock, leaseMs } = this.#options;
-    const loop = (async () => {
-      while (!stopping.signal.aborted) {
-        await clock.sleep(leaseMs / 3, stopping.signal);
-        await this.#leases.renew();
-      }
-    })().catch(() => undefined);
-    return {
-      stop: async () => {
-        stopping.abort();
-        await loop;
-      },
-    };
   }
 
   #newOutcomes(): OutcomeBuffer {

@@ -16,6 +16,8 @@ export const operationalErrorCodes = {
   HAS_METADATA_FAILED: "It could not be found out whether a run has metadata.",
   INDEX_FAILED: "A batch file could not be indexed.",
   CLAIM_COMMANDS_FAILED: "A worker could not claim commands.",
+  COMMAND_MAINTENANCE_FAILED:
+    "A worker could not take commands back, carry out cancellations or delete old rows.",
   HANDLER_FAILED: "A command's handler failed.",
   WRITE_BATCH_FAILED: "A batch file could not be written.",
   READ_BATCH_FAILED: "A batch file could not be read, or is damaged.",

@@ -1,3 +1,4 @@
+import { selectLostCommands } from "../../commands/index.ts";
 import type { Tallyman } from "../tallyman.ts";
 import { type Finding, failure, ok, warning } from "./finding.ts";
 
@@ -65,5 +66,17 @@ export async function checkBatchCounters({ commands }: Tallyman): Promise<Findin
     "batch counters",
     `${miscounts.length} of ${batches} batches are miscounted, e.g. ${first?.batchId}: ${JSON.stringify(first?.stored)} stored, ${JSON.stringify(first?.counted)} counted`,
     "Something wrote to the tables beside Tallyman: compare the batch's audit with its commands.",
+  );
+}
+
+/** The proof that every accepted command has ended, waits, is held or is in troubleshooting. */
+export async function checkLostCommands({ database }: Tallyman): Promise<Finding> {
+  const { count, example } = await selectLostCommands(database);
+  if (count === 0)
+    return ok("lost commands", "every command that has not ended is where somebody will find it");
+  return failure(
+    "lost commands",
+    `${count} commands have not ended, but nobody will get them: they are in no queue and under no lease, e.g. ${example?.commandId} of domain '${example?.domain}'`,
+    "Something wrote to the tables beside Tallyman: look at the command's history, and send it again under another id.",
   );
 }

@@ -1,7 +1,12 @@
 import { toTallymanError } from "../../errors/index.ts";
 import type { Tallyman } from "../tallyman.ts";
 import { checkClock } from "./check-clock.ts";
-import { checkBatchCounters, checkCommands, checkCommandTables } from "./check-commands.ts";
+import {
+  checkBatchCounters,
+  checkCommands,
+  checkCommandTables,
+  checkLostCommands,
+} from "./check-commands.ts";
 import { checkConnections } from "./check-connections.ts";
 import { checkDatabase } from "./check-database.ts";
 import { checkDisk } from "./check-disk.ts";
@@ -25,6 +30,7 @@ const checks: readonly (readonly [string, Check])[] = [
   ["commands", checkCommands],
   ["command tables", checkCommandTables],
   ["batch counters", checkBatchCounters],
+  ["lost commands", checkLostCommands],
   ["services", checkServices],
   ["scheduler leader", checkLeader],
   ["scheduler workers", checkSchedulerWorkers],

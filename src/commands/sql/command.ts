@@ -27,6 +27,21 @@ export async function selectCommand(
   return rows[0] ?? null;
 }
 
+/** What a command is known by. */
+export interface CommandName {
+  readonly domain: string;
+  readonly commandId: string;
+}
+
+/** Whether there is such a command, whatever its state. */
+export async function hasCommand(executor: Executor, { domain, commandId }: CommandName): Promise<boolean> {
+  const { rowCount } = await executor.query(
+    "SELECT FROM tallyman.command_bus_command WHERE domain = $1 AND command_id = $2",
+    [domain, commandId],
+  );
+  return rowCount === 1;
+}
+
 /** Commands of a domain by descending id. */
 export async function selectCommands(
   executor: Executor,

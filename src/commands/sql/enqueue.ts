@@ -3,6 +3,8 @@ import type { SerializedCommand } from "../serialize.ts";
 
 /** Rows of one call of the stored function; larger calls only cost memory. */
 export const enqueueChunkMax = 5_000;
+/** Letters of data from which on a chunk takes no more commands: large ones must not add up to more than a text can be. */
+export const enqueueChunkLettersMax = 16 * 1024 * 1024;
 
 /**
  * Stores commands with their SENT events, in one statement whatever their number: lists of the columns, and

@@ -42,13 +42,15 @@ export async function pruneCommands(
 ): Promise<{ deleted: number; lastId: number | null }> {
   const { rows } = await tx.query<{ deleted: number; lastId: number | null }>(
     `WITH looked AS MATERIALIZED (
-       SELECT c.id, c.batch_id, c.finished_at FROM tallyman.command_bus_command c
-       WHERE c.id > $1 AND c.created_at < clock_timestamp() - $3 * interval '1 millisecond' ORDER BY c.id LIMIT $2
+       SELECT c.id, c.batch_id, c.finished_at, c.created_at >= clock_timestamp() - $3 * interval '1 millisecond' AS is_young
+       FROM tallyman.command_bus_command c WHERE c.id > $1 ORDER BY c.id LIMIT $2
      ), gone AS (
-       DELETE FROM tallyman.command_bus_command c USING looked l
-       WHERE c.id = l.id AND l.batch_id IS NULL AND l.finished_at < clock_timestamp() - $3 * interval '1 millisecond'
-       RETURNING c.id)
-     SELECT (SELECT count(*) FROM gone)::integer AS deleted, (SELECT max(id) FROM looked) AS "lastId"`,
+       DELETE FROM tallyman.command_bus_command WHERE id = ANY (ARRAY (
+         SELECT id FROM looked
+         WHERE batch_id IS NULL AND finished_at < clock_timestamp() - $3 * interval '1 millisecond'))
+       RETURNING id)
+     SELECT (SELECT count(*) FROM gone)::integer AS deleted,
+            (SELECT CASE WHEN NOT bool_or(is_young) THEN max(id) END FROM looked) AS "lastId"`,
     [step.after, step.limit, step.olderThanMs],
   );
   return rows[0] ?? { deleted: 0, lastId: null };
@@ -65,6 +67,9 @@ export async function pruneBatch(
        SELECT b.batch_id FROM tallyman.command_bus_batch b
        WHERE b.status IN ('COMPLETED', 'COMPLETED_WITH_FAILURES')
          AND b.completed_at < clock_timestamp() - $1 * interval '1 millisecond'
+         -- It was created before it ended: what is younger is not looked at. In a SELECT, for an index takes no
+         -- value that changes from row to row.
+         AND b.created_at < (SELECT clock_timestamp() - $1 * interval '1 millisecond')
        ORDER BY b.created_at LIMIT 1 FOR UPDATE SKIP LOCKED)
      RETURNING batch_id AS "batchId"`,
     [step.olderThanMs],
