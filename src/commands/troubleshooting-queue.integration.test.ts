@@ -186,7 +186,7 @@ describe("audit and retention", () => {
       "UPDATE tallyman.command_bus_command SET created_at = created_at - interval '1 day', finished_at = finished_at - interval '1 day'",
     );
     await t.database.query(
-      "UPDATE tallyman.command_bus_batch SET completed_at = completed_at - interval '1 day'",
+      "UPDATE tallyman.command_bus_batch SET created_at = created_at - interval '1 day', completed_at = completed_at - interval '1 day'",
     );
     await t.database.query(
       "UPDATE tallyman.command_bus_audit_group SET created_at = created_at - interval '1 day' WHERE group_id <= 2",
