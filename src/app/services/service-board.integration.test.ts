@@ -61,6 +61,7 @@ describe("ServiceBoard and ServiceControl", () => {
     await open(t, "alpha", 50);
     const { board } = await open(t, "beta", 50);
     const control = new ServiceControl(await t.connect({ listenUrl: null }));
+    await listed(control, /beta: a RUNNING, b RUNNING/);
     await t.database.query(
       "INSERT INTO tallyman.service_request (manager_id, service, action, requested_by) VALUES ($1, 'a', 'stop', 'sql')",
       [board.managerId],

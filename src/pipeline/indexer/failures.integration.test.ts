@@ -278,15 +278,19 @@ describe("a file that can't be indexed", () => {
   });
 });
 
-/** A pipeline whose indexer reaches its tables through a proxy that can fail. */
-async function openBehindProxy(t: TestContext) {
+/** A pipeline whose indexer reaches its tables through a proxy that can fail; what that cuts off runs out after a while. */
+async function openBehindProxy(t: TestContext, holdMs: number) {
   const pipeline = await openWithLetters(t);
   const { proxy, url } = await TcpProxy.start(t.url);
   t.use(proxy);
   const database = await t.connect({ url, listenUrl: null });
   const topics = t.use(new PostgresTopics(database));
-  const topic = await topics.reader(BatchInfoSchema, { topic: "batch-topic", group: "recorder" });
-  const coordinator = createBatchCoordinator(database, { leaseMs: 60_000 });
+  const topic = await topics.reader(BatchInfoSchema, {
+    topic: "batch-topic",
+    group: "recorder",
+    claimTimeoutMs: holdMs,
+  });
+  const coordinator = createBatchCoordinator(database, { leaseMs: holdMs });
   const { storage, deadLetters } = pipeline;
   return { pipeline, proxy, resources: { storage, database, topic, coordinator, deadLetters } };
 }
@@ -299,7 +303,7 @@ describe("an outage of the database", () => {
       level: "warn",
       message: "Waiting for database, topic and storage: *",
     });
-    const { pipeline, proxy, resources } = await openBehindProxy(t);
+    const { pipeline, proxy, resources } = await openBehindProxy(t, 2_000);
     const indexer = await started(t, new DeadLettering("recorder", resources, { ...quick, maxRetries: 1 }));
     await pipeline.send(0, 10);
     await until("it works", () => indexer.getMetrics().batches_processed === 1);
@@ -314,7 +318,7 @@ describe("an outage of the database", () => {
 
   it("asks the ledger whether a commit counted when its answer got lost", async () => {
     await using t = await setup();
-    const { pipeline, proxy, resources } = await openBehindProxy(t);
+    const { pipeline, proxy, resources } = await openBehindProxy(t, 60_000);
     const indexer = new DeadLettering("recorder", resources, quick);
     let cuts = 3;
     indexer.refuse = () => {
