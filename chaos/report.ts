@@ -79,7 +79,13 @@ function runsOf(results: readonly ChaosResult[]): string {
     "| faults | minutes | seed | topics | lost | doubled | invariants | judged |",
     "| --- | --- | --- | --- | --- | --- | --- | --- |",
     ...results.map(rowOf),
+    ...results.filter(({ unsettled }) => unsettled.length > 0).map(unsettledOf),
   ].join("\n");
+}
+
+/** What was still going on counts as a failure, and as lost where it was looked for: the reader must know. */
+function unsettledOf({ seed, unsettled }: ChaosResult): string {
+  return `\nThe run of seed ${seed} was judged before it had come to rest: ${unsettled.join("; ")}.`;
 }
 
 /** Bounded by queues and prefetch, whatever comes in. */

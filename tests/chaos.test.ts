@@ -155,6 +155,9 @@ describe("the report", () => {
     const lost = resultOf({ ...result, violations: [{ invariant: "I1", kind: "lost", what: "gone" }] });
     expect(lost).toMatchObject({ faults: 300, lost: 1, doubled: 0, invariants: { passed: 7, failed: 1 } });
     expect(reportOf([lost])).toContain("**300 faults, 1 failures.** The runs below that failed");
+    expect(reportOf([{ ...result, unsettled: ["2 jobs are not over"] }])).toContain(
+      "was judged before it had come to rest: 2 jobs are not over.",
+    );
     expect(isGreen(result)).toBe(true);
     expect(isGreen({ ...result, unsettled: ["something"] })).toBe(false);
     expect(isGreen({ ...result, memoryMegabytes: { indexer: 2_000 } })).toBe(false);
