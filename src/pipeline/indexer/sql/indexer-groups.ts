@@ -61,8 +61,9 @@ export async function haveRows(executor: Executor, tables: readonly string[]): P
 }
 
 /**
- * Empties an indexer's tables and forgets what it has done, and in which group. The ledger is locked first, as flushes do: a file that was
- * claimed and flushed between the DELETE's snapshot and the TRUNCATE would be completed and have no rows.
+ * Empties an indexer's tables and forgets what it has done, and in which group. The ledger is locked first, as
+ * flushes do: a file that was claimed and flushed between the DELETE's snapshot and the TRUNCATE would be completed
+ * and have no rows.
  */
 export async function forgetIndexer(tx: Transaction, { indexerClass, tables }: IndexerGroup): Promise<void> {
   await tx.query("LOCK TABLE sim.coordinator_batches IN EXCLUSIVE MODE");
