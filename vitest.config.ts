@@ -29,7 +29,7 @@ export default defineConfig({
           name: "integration",
           include: integrationTests,
           exclude: browserTests,
-          globalSetup: ["src/testing/global-setup.ts"],
+          globalSetup: ["src/testing/global-setup.ts", "tests/global-setup.ts"],
           testTimeout: 60_000,
           hookTimeout: 60_000,
         },
@@ -38,7 +38,11 @@ export default defineConfig({
         test: {
           name: "browser",
           include: browserTests,
-          globalSetup: ["src/testing/global-setup.ts", "tests/browser/global-setup.ts"],
+          globalSetup: [
+            "src/testing/global-setup.ts",
+            "tests/global-setup.ts",
+            "tests/browser/global-setup.ts",
+          ],
           testTimeout: 60_000,
           hookTimeout: 120_000,
         },

@@ -3,7 +3,8 @@ import { existsSync } from "node:fs";
 import { readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { Child, setup, startChild } from "../src/testing/index.ts";
+import { Child, setup } from "../src/testing/index.ts";
+import { startChild } from "./kit/children.ts";
 
 const main = new URL("../src/cli/main.ts", import.meta.url);
 const root = new URL("..", import.meta.url);

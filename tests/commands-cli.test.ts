@@ -2,7 +2,8 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { PermanentError } from "../src/commands/index.ts";
-import { type Child, setup, startChild, type TestContext } from "../src/testing/index.ts";
+import { type Child, setup, type TestContext } from "../src/testing/index.ts";
+import { startChild } from "./kit/children.ts";
 import { commandLine, flagsTo, json as jsonOfProcess, places } from "./kit/cli.ts";
 import { commands, openBus, startWorker } from "./kit/commands.ts";
 

@@ -1,9 +1,10 @@
 import { expect, it } from "vitest";
 import { CommandBus } from "../src/commands/index.ts";
 import { sleep } from "../src/runtime/index.ts";
-import { type Child, setup, startChild } from "../src/testing/index.ts";
+import { type Child, setup } from "../src/testing/index.ts";
 import { crashableServer, persist, randomFrom } from "./helpers/chaos.ts";
 import { killPostgres } from "./helpers/kill-postgres.ts";
+import { startChild } from "./kit/children.ts";
 
 /** The full size is CRASH_KILLS=200 CRASH_RESTARTS=20 CRASH_COMMANDS=50000; the default is what CI can spare. */
 const kills = Number(process.env.CRASH_KILLS ?? 4);

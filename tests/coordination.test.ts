@@ -3,7 +3,8 @@ import { describe, expect, it } from "vitest";
 import { SimulationMetadataSchema } from "../src/contracts/index.ts";
 import { createBatchCoordinator, MetadataWriter } from "../src/coordination/index.ts";
 import { ensureRunSchema } from "../src/database/index.ts";
-import { setup, startChild, type TestContext } from "../src/testing/index.ts";
+import { setup, type TestContext } from "../src/testing/index.ts";
+import { startChild } from "./kit/children.ts";
 import { commandLine, flagsTo, places, runHere } from "./kit/cli.ts";
 
 const script = new URL("./children/claimer.child.ts", import.meta.url);

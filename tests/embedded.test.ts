@@ -4,7 +4,8 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { Database, EmbeddedServer, freePort } from "../src/database/index.ts";
-import { setup, startChild } from "../src/testing/index.ts";
+import { setup } from "../src/testing/index.ts";
+import { startChild } from "./kit/children.ts";
 
 const attachScript = new URL("./children/attach.child.ts", import.meta.url);
 const isRoot = process.getuid?.() === 0;

@@ -1,7 +1,8 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { setup, startChild } from "../src/testing/index.ts";
+import { setup } from "../src/testing/index.ts";
+import { startChild } from "./kit/children.ts";
 import { commandLine, flagsTo, json, places } from "./kit/cli.ts";
 import { grant } from "./kit/jobs.ts";
 

@@ -1,15 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { createBatchCoordinator } from "../src/coordination/index.ts";
 import { sleep } from "../src/runtime/index.ts";
-import {
-  type Child,
-  NatsServer,
-  natsProgram,
-  setup,
-  startChild,
-  type TestContext,
-} from "../src/testing/index.ts";
+import { type Child, NatsServer, natsProgram, setup, type TestContext } from "../src/testing/index.ts";
 import { randomFrom } from "./helpers/chaos.ts";
+import { startChild } from "./kit/children.ts";
 import { createSeen, openPipeline, runId } from "./kit/pipeline.ts";
 
 /** The full size is CRASH_KILLS=100; the default is what CI can spare. */

@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { BatchInfoSchema } from "../src/contracts/index.ts";
 import { FileSystemStorage } from "../src/storage/index.ts";
-import { setup, startChild, type TestContext } from "../src/testing/index.ts";
+import { setup, type TestContext } from "../src/testing/index.ts";
 import { PostgresTopics } from "../src/topics/index.ts";
+import { startChild } from "./kit/children.ts";
 
 const producerScript = new URL("./children/producer.child.ts", import.meta.url);
 const memoryScript = new URL("./children/producer-memory.child.ts", import.meta.url);

@@ -1,7 +1,8 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { setup, startChild, type TestContext } from "../src/testing/index.ts";
+import { setup, type TestContext } from "../src/testing/index.ts";
+import { startChild } from "./kit/children.ts";
 import { commandLine, flagsTo, places, runHere } from "./kit/cli.ts";
 
 const main = new URL("../src/cli/main.ts", import.meta.url);

@@ -3,9 +3,10 @@ import { CommandBus } from "../src/commands/index.ts";
 import type { Database } from "../src/database/index.ts";
 import { sleep } from "../src/runtime/index.ts";
 import { Fleet, JobStore } from "../src/scheduler/index.ts";
-import { type Child, setup, startChild } from "../src/testing/index.ts";
+import { type Child, setup } from "../src/testing/index.ts";
 import { crashableServer, persist, randomFrom } from "./helpers/chaos.ts";
 import { killPostgres } from "./helpers/kill-postgres.ts";
+import { startChild } from "./kit/children.ts";
 import { accountForFires, command } from "./kit/jobs.ts";
 
 /** The full size is CRASH_KILLS=100 CRASH_RESTARTS=10; the default is what CI can spare. */

@@ -3,12 +3,13 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { BatchInfoSchema } from "../src/contracts/index.ts";
-import { type Child, setup, startChild, type TestContext } from "../src/testing/index.ts";
+import { type Child, setup, type TestContext } from "../src/testing/index.ts";
 import { PostgresTopics } from "../src/topics/index.ts";
+import { plain, startChild } from "./kit/children.ts";
 import { commandLine, flagsTo, runHere } from "./kit/cli.ts";
 
 const cli = new URL("../src/cli/main.ts", import.meta.url);
-const types = fileURLToPath(new URL("./children/up-types.child.ts", import.meta.url));
+const types = fileURLToPath(plain(new URL("./children/up-types.child.ts", import.meta.url)));
 
 const resources = "resources: { out: 'topic-write:batch-topic', storage: 'storage-write:ticks' }";
 

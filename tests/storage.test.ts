@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { FileSystemStorage } from "../src/storage/index.ts";
-import { setup, startChild, type TestContext } from "../src/testing/index.ts";
+import { setup, type TestContext } from "../src/testing/index.ts";
+import { startChild } from "./kit/children.ts";
 
 const writeScript = new URL("./children/storage-write.child.ts", import.meta.url);
 const memoryScript = new URL("./children/storage-memory.child.ts", import.meta.url);

@@ -7,12 +7,12 @@ import {
   NatsServer,
   natsProgram,
   setup,
-  startChild,
   startNatsCluster,
   type TopicHarness,
   topicConformance,
 } from "../src/testing/index.ts";
 import { NatsTopics } from "../src/topics/index.ts";
+import { startChild } from "./kit/children.ts";
 
 const consumerScript = new URL("./children/topic-consumer.child.ts", import.meta.url);
 const isMissing = natsProgram() === undefined;

@@ -1,7 +1,8 @@
 import { describe, it } from "vitest";
 import { Database } from "../src/database/index.ts";
-import { setup, startChild, type TopicHarness, topicConformance } from "../src/testing/index.ts";
+import { setup, type TopicHarness, topicConformance } from "../src/testing/index.ts";
 import { PostgresTopics } from "../src/topics/index.ts";
+import { startChild } from "./kit/children.ts";
 
 const consumerScript = new URL("./children/topic-consumer.child.ts", import.meta.url);
 

@@ -107,8 +107,7 @@ describe("what a worker holds", () => {
 
   it("refuses an outcome of another lease, whatever it says", async () => {
     await using t = await setup();
-    // Without hints, so that the worker does not take the command again by itself.
-    const bus = openBus(t, await t.connect({ listenUrl: null }));
+    const bus = openBus(t);
     const finish = deferred();
     const started = deferred();
     const batchId = await bus.createBatch("d", commands(1));
@@ -122,7 +121,8 @@ describe("what a worker holds", () => {
           return "stale";
         },
       },
-      { leaseMs: 60_000, maintenanceIntervalMs: 60_000, pollIntervalMs: 60_000 },
+      // Full with one, so that the worker does not take the command again by itself.
+      { concurrency: 1, prefetch: 1, leaseMs: 60_000, maintenanceIntervalMs: 60_000 },
     );
     await started.promise;
     await t.database.query(

@@ -1,8 +1,9 @@
 import { expect, it } from "vitest";
 import type { Tallyman } from "../../src/app/index.ts";
 import { Coordinator } from "../../src/scheduler/index.ts";
-import { setup, startChild, type TestContext } from "../../src/testing/index.ts";
+import { setup, type TestContext } from "../../src/testing/index.ts";
 import { openServer } from "../kit/api.ts";
+import { startChild } from "../kit/children.ts";
 import { coordinatorLauncher } from "../kit/scheduler.ts";
 import { confirm, openPage, startShop, untilLive, useBrowser } from "./stage.ts";
 

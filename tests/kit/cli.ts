@@ -5,6 +5,7 @@ import { execute } from "../../src/cli/execute.ts";
 import { configureLogging, currentLogging } from "../../src/runtime/index.ts";
 import { createServer } from "../../src/server/index.ts";
 import type { TestContext } from "../../src/testing/index.ts";
+import { plain } from "./children.ts";
 
 /** What a command line printed, and how it ended. */
 interface CommandRun {
@@ -66,7 +67,7 @@ function capture(stream: NodeJS.WriteStream): { text(): string; restore(): void 
   };
 }
 
-const main = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
+const main = fileURLToPath(plain(new URL("../../src/cli/main.ts", import.meta.url)));
 
 /** How a command line ended. */
 export interface CliRun {
@@ -77,7 +78,7 @@ export interface CliRun {
 
 /** Runs the command line on a database, as a process of its own. */
 export function tallyman(url: string, ...args: string[]): Promise<CliRun> {
-  const argv = ["--import", "tsx", main, "--database-url", url, ...args];
+  const argv = [main, "--database-url", url, ...args];
   return new Promise((resolve) => {
     execFile(process.execPath, argv, (error, out, err) =>
       resolve({ code: Number(error?.code ?? 0), out, err }),

@@ -2,7 +2,8 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { sleep } from "../../src/runtime/index.ts";
 import type { Fleet, SegmentInfo } from "../../src/scheduler/index.ts";
-import { type Child, startChild, type TestContext } from "../../src/testing/index.ts";
+import type { Child, TestContext } from "../../src/testing/index.ts";
+import { startChild } from "./children.ts";
 
 const main = new URL("../../src/cli/main.ts", import.meta.url);
 
