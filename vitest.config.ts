@@ -1,16 +1,19 @@
 import { defineConfig } from "vitest/config";
 
 /**
- * Three projects: `unit` needs nothing but Node, `integration` shares one embedded PostgreSQL
- * (started by the global set-up) from which every test clones its own database, `browser` adds a
- * built dashboard and a Chromium that looks at it.
+ * `unit` needs nothing but Node, `integration` shares one embedded PostgreSQL (started by the global set-up) from
+ * which every test clones its own database. What keeps all processors busy comes after them, alone: `browser` adds a
+ * built dashboard and a Chromium that looks at it, `faults` has fleets of processes that are broken on purpose.
  */
 const integrationTests = ["src/**/*.integration.test.ts", "tests/**/*.test.ts"];
 const browserTests = ["tests/browser/**/*.test.ts"];
+const faultTests = ["tests/chaos.test.ts", "tests/*-crash.test.ts"];
+
+const timeouts = { testTimeout: 60_000, hookTimeout: 120_000 };
+const globalSetup = ["src/testing/global-setup.ts", "tests/global-setup.ts"];
 
 export default defineConfig({
   test: {
-    maxWorkers: 2,
     projects: [
       {
         test: {
@@ -22,29 +25,37 @@ export default defineConfig({
             "dashboard/**/*.test.ts",
           ],
           exclude: integrationTests,
+          maxWorkers: 2,
         },
       },
       {
         test: {
           name: "integration",
           include: integrationTests,
-          exclude: browserTests,
-          globalSetup: ["src/testing/global-setup.ts", "tests/global-setup.ts"],
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
+          exclude: [...browserTests, ...faultTests],
+          globalSetup,
+          ...timeouts,
+          maxWorkers: 2,
         },
       },
       {
         test: {
           name: "browser",
           include: browserTests,
-          globalSetup: [
-            "src/testing/global-setup.ts",
-            "tests/global-setup.ts",
-            "tests/browser/global-setup.ts",
-          ],
-          testTimeout: 60_000,
-          hookTimeout: 120_000,
+          globalSetup: [...globalSetup, "tests/browser/global-setup.ts"],
+          ...timeouts,
+          maxWorkers: 2,
+          sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        test: {
+          name: "faults",
+          include: faultTests,
+          globalSetup,
+          ...timeouts,
+          maxWorkers: 1,
+          sequence: { groupOrder: 2 },
         },
       },
     ],

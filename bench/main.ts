@@ -52,6 +52,9 @@ function askedTask(args: readonly string[]): BenchTask | undefined {
 
 const usageExitCode = 2;
 
+// A reader that leaves early, as `| head` does, must not leave the server behind.
+process.stdout.on("error", () => undefined);
+
 if (process.argv.includes("--help")) {
   console.log(usage);
 } else {
