@@ -17,12 +17,8 @@ export async function transpileBelow(folder: string, into = folder): Promise<voi
 
 async function transpile(source: string, target: string): Promise<void> {
   const { mtime } = await stat(source);
-  if (
-    await stat(target)
-      .then((found) => found.mtime.getTime() === mtime.getTime())
-      .catch(() => false)
-  )
-    return;
+  const made = await stat(target).catch(() => undefined);
+  if (made?.mtime.getTime() === mtime.getTime()) return;
   const text = await readFile(source, "utf8");
   const code = transpiled.get(text) ?? codeOf(text);
   transpiled.set(text, code);
