@@ -4,6 +4,12 @@ import type { BatchStorage } from "../../storage/index.ts";
 
 const log = logger("pipeline.run-discovery");
 
+/**
+ * How far the time of a run may be behind this machine's: object stores keep whole seconds, file systems the
+ * kernel's last tick. A run that begins together with the service must not be taken for an older one.
+ */
+const storageLagMs = 1_000;
+
 /** Which run to index, and how long to wait for it. */
 export interface RunDiscoveryOptions {
   /** The run; without it, the first one that begins after the service. */
@@ -16,7 +22,7 @@ export interface RunDiscoveryOptions {
 
 /**
  * Finds the run to index: the configured one as soon as storage has anything of it, or else the first
- * that began after `since`.
+ * that began after `since`, as far as the storage's clock can tell.
  *
  * @throws TallymanError RUN_NOT_FOUND when none came in time, ABORTED
  */
@@ -42,7 +48,7 @@ async function findRun(
   since: Date,
   runId: string | undefined,
 ): Promise<string | undefined> {
-  if (runId === undefined) return (await storage.listRunIds(since))[0];
+  if (runId === undefined) return (await storage.listRunIds(new Date(since.getTime() - storageLagMs)))[0];
   return (await storage.listRunIds()).find((known) => known === runId);
 }
 
