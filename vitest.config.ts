@@ -9,7 +9,8 @@ const integrationTests = ["src/**/*.integration.test.ts", "tests/**/*.test.ts"];
 const browserTests = ["tests/browser/**/*.test.ts"];
 const faultTests = ["tests/chaos.test.ts", "tests/*-crash.test.ts"];
 
-const timeouts = { testTimeout: 60_000, hookTimeout: 120_000 };
+/** Bounds of waiting for what must come, also on a busy machine: they cost nothing while all is well. */
+const timeouts = { testTimeout: 60_000, hookTimeout: 120_000, expect: { poll: { timeout: 20_000 } } };
 const globalSetup = ["src/testing/global-setup.ts", "tests/global-setup.ts"];
 
 export default defineConfig({
@@ -25,6 +26,7 @@ export default defineConfig({
             "dashboard/**/*.test.ts",
           ],
           exclude: integrationTests,
+          ...timeouts,
           maxWorkers: 2,
         },
       },

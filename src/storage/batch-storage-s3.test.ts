@@ -107,7 +107,7 @@ function newContext(): StorageConformanceContext & AsyncDisposable {
 
 describe("S3Storage conforms:", () => {
   for (const { name, run } of storageConformance) {
-    it(name, { timeout: 30_000 }, async () => {
+    it(name, async () => {
       await using context = newContext();
       await run(context);
     });
