@@ -15,6 +15,7 @@ import {
 import type { TickData } from "../../contracts/index.ts";
 import { createBatchCoordinator } from "../../coordination/index.ts";
 import { runSchemaName } from "../../database/index.ts";
+import { deferred } from "../../runtime/index.ts";
 import { setup, type TestContext } from "../../testing/index.ts";
 import { BatchIndexer, type ComponentType, DummyIndexer } from "../index.ts";
 
@@ -85,9 +86,10 @@ describe("BatchIndexer with buffering", () => {
     const resources = await pipeline.resources("recorder");
     const indexer = await started(
       t,
-      new Recorder("recorder", resources, { ...unswept, insertBatchSize, flushTimeoutMs: 1_000 }),
+      new Recorder("recorder", resources, { ...unswept, insertBatchSize, flushTimeoutMs: 60_000 }),
     );
-    await until("all is flushed", () => indexer.getMetrics().ticks_processed === 2000);
+    await until("all is read", () => indexer.getMetrics().ticks_observed === 2000);
+    await indexer.stop();
     expect(indexer.flushes).toEqual(flushes);
     expect(await seenTicks(t)).toEqual(range(0, 2000));
   });
@@ -206,19 +208,23 @@ describe("competing indexers", () => {
     await pipeline.writeMetadata();
     await createSeen(t);
     for (const start of range(0, 60)) await pipeline.send(start * 10, 10);
+    const hold = deferred();
     const indexers = await Promise.all(
-      range(0, 3).map(async (n) =>
-        started(
-          t,
-          new Recorder(`r${n}`, await pipeline.resources("recorder"), { ...unswept, insertBatchSize: 20 }),
-        ),
-      ),
+      range(0, 3).map(async (n) => {
+        const options = { ...unswept, insertBatchSize: 20 };
+        const indexer = new Recorder(`r${n}`, await pipeline.resources("recorder"), options);
+        indexer.hold = hold;
+        return started(t, indexer);
+      }),
     );
+    await until("each has its share", () => indexers.every(({ isHeld }) => isHeld));
+    hold.resolve();
+    const processed = () =>
+      indexers.reduce((sum, each) => sum + (each.getMetrics().batches_processed ?? 0), 0);
+    await until("all is done", () => processed() >= 60);
     await until("all is acknowledged", async () => (await lagOf(pipeline.topics, "recorder")) === 0);
+    expect(processed()).toBe(60);
     expect(await seenTicks(t)).toEqual(range(0, 600));
-    const processed = indexers.map((indexer) => indexer.getMetrics().batches_processed ?? 0);
-    expect(processed.reduce((sum, n) => sum + n, 0)).toBe(60);
-    for (const n of processed) expect(n).toBeGreaterThan(0);
   });
 });
 

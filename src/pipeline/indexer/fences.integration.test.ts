@@ -14,13 +14,13 @@ import {
 } from "../../../tests/kit/pipeline.ts";
 import { createBatchCoordinator, DatabaseIdempotencyTracker } from "../../coordination/index.ts";
 import { deferred } from "../../runtime/index.ts";
-import { setup } from "../../testing/index.ts";
+import { setup, type TestContext } from "../../testing/index.ts";
 import type { ComponentType } from "../index.ts";
 
 class Other extends Recorder {}
 
 /** A recorder whose leases are never renewed in time. */
-async function open(t: Awaited<ReturnType<typeof setup>>) {
+async function open(t: TestContext) {
   const pipeline = await openPipeline(t);
   await pipeline.writeMetadata();
   await createSeen(t);
@@ -34,7 +34,13 @@ async function open(t: Awaited<ReturnType<typeof setup>>) {
     t.database
       .forRun("sim_run_1")
       .query("UPDATE sim.coordinator_batches SET lease_until = '-infinity' WHERE status = 'claimed'");
-  return { pipeline, resources, expireClaims };
+  const expiredClaims = async () => {
+    const { rows } = await t.database
+      .forRun("sim_run_1")
+      .query("SELECT FROM sim.coordinator_batches WHERE lease_until < clock_timestamp()");
+    return rows.length;
+  };
+  return { pipeline, resources, expireClaims, expiredClaims };
 }
 
 describe("an indexer that lost its claim", () => {
@@ -58,19 +64,18 @@ describe("an indexer that lost its claim", () => {
 
   it("is not overtaken inside a flush: the row is locked, and the heir skips it", async () => {
     await using t = await setup();
-    const { pipeline, resources, expireClaims } = await open(t);
-    const slow = new Recorder("slow", await resources(60_000), quick);
+    const { pipeline, resources, expiredClaims } = await open(t);
+    const slow = new Recorder("slow", await resources(100), quick);
     slow.hold = deferred();
     await started(t, slow);
     await pipeline.send(0, 10);
     await until("it is inside its flush", () => slow.isHeld);
-    // The lease runs out while the transaction holds the row; an update from here would wait for it.
-    const expiring = expireClaims();
+    // A renewal passes over what a flush has locked.
+    await until("its lease has run out", async () => (await expiredClaims()) === 1);
     const heir = await started(t, new Recorder("heir", await resources(60_000), quick));
     await pipeline.send(10, 10);
     await until("the heir works on", () => heir.getMetrics().batches_processed === 1);
     slow.hold.resolve();
-    await expiring;
     await until("the slow one is done", () => slow.getMetrics().batches_processed === 1);
     expect(await seenTicks(t)).toEqual(range(0, 20));
   });
@@ -126,6 +131,7 @@ describe("an indexer that lost its claim", () => {
       await resumed.promise;
       await tx.query("SELECT 1");
     });
+    await until("it has locked its file", () => locked.length === 1);
 
     const heir = await started(
       t,
