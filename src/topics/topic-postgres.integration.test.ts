@@ -101,19 +101,19 @@ describe("hints", () => {
     await using t = await setup();
     await using topics = new PostgresTopics(t.database);
     const writer = await topics.writer(BatchInfoSchema, { topic });
-    const reader = await topics.reader(BatchInfoSchema, { topic, group: "g", pollIntervalMs: 30_000 });
+    const reader = await topics.reader(BatchInfoSchema, { topic, group: "g", pollIntervalMs: 60_000 });
     const startMs = performance.now();
-    const first = reader.poll(20_000);
+    const first = reader.poll(25_000);
     await expect.poll(() => t.database.listener.isConnected).toBe(true);
     await writer.send(info("own transaction"));
     expect((await first)?.payload.storageKey).toBe("own transaction");
 
-    const second = reader.poll(20_000);
+    const second = reader.poll(25_000);
     await t.database.transaction(async (tx) => {
       await writer.send(info("caller's transaction"), { tx });
     });
     expect((await second)?.payload.storageKey).toBe("caller's transaction");
-    expect(performance.now() - startMs, "neither waited for its time-out").toBeLessThan(10_000);
+    expect(performance.now() - startMs, "neither waited for its time-out").toBeLessThan(20_000);
   });
 
   it("are few: one for each call, or fewer", async () => {
@@ -151,8 +151,7 @@ describe("hints", () => {
     expect((await polling)?.payload.storageKey).toBe("m");
     const startMs = performance.now();
     expect(await reader.poll(450)).toBeUndefined();
-    const { attempts } = { attempts: reader.getMetrics().empty_polls };
-    expect(attempts).toBe(1);
+    expect(reader.getMetrics().empty_polls).toBe(1);
     expect(performance.now() - startMs).toBeGreaterThan(440);
   });
 });
@@ -219,7 +218,7 @@ describe("fencing", () => {
 describe("dead letters", () => {
   it("go many to a transaction, on one connection, and back with it", async () => {
     await using t = await setup();
-    const database = await t.connect({ poolMax: 1, acquireTimeoutMs: 1_000 });
+    const database = await t.connect({ poolMax: 1 });
     await using topics = new PostgresTopics(database);
     const writer = await topics.writer(BatchInfoSchema, { topic });
     const reader = await topics.reader(BatchInfoSchema, { topic, group: "g" });

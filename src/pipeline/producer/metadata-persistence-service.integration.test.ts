@@ -56,6 +56,6 @@ describe("MetadataPersistenceService", () => {
     await expect.poll(() => service.getMetrics().notifications_failed).toBeGreaterThan(0);
     expect([service.getMetrics().write_errors, await reader.pollMany(10, 0)]).toEqual([2, []]);
     broken.mend();
-    expect(await reader.pollMany(10, 5_000)).toHaveLength(1);
+    expect(await reader.pollMany(10, 20_000)).toHaveLength(1);
   });
 });

@@ -21,7 +21,7 @@ describe("PersistenceService writes", () => {
       [0, 90],
       [100, 190],
     ]);
-    const messages = await reader.pollMany(10, 5_000);
+    const messages = await reader.pollMany(10, 20_000);
     const [first] = messages;
     if (!first) throw new Error("nothing was announced");
     const file = await storage.describeBatch(first.payload.storageKey);
