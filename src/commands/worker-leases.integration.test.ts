@@ -74,6 +74,8 @@ describe("what a worker holds", () => {
     const bus = openBus(t);
     const started = deferred<CommandContext>();
     const finish = deferred();
+    const clock = new FakeClock();
+    const leaseMs = 30_000;
     const batchId = await bus.createBatch("d", commands(1));
     const slow = await startWorker(
       t,
@@ -85,7 +87,7 @@ describe("what a worker holds", () => {
           return "late";
         },
       },
-      { leaseMs: 3_000 },
+      { clock, leaseMs },
     );
     const context = await started.promise;
     const { signal } = context;
@@ -94,6 +96,7 @@ describe("what a worker holds", () => {
       await tx.query(expireLeases);
       await tx.query("SELECT FROM tallyman.command_bus_reclaim(10, 10)");
     });
+    await clock.advance(leaseMs / 3);
     await expect.poll(() => signal.aborted, { timeout: 20_000 }).toBe(true);
     await expect(context.extend()).rejects.toMatchObject({ code: "LEASE_LOST" });
     await expect(context.transaction(async () => 1)).rejects.toMatchObject({ code: "LEASE_LOST" });
