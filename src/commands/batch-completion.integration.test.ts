@@ -44,7 +44,7 @@ describe("completion", () => {
     const batchId = await bus.createBatch("d", commands(1), {
       onComplete: (batch) => void fired.push(batch.batchId),
     });
-    await expect.poll(() => fired, { timeout: 5_000 }).toEqual([batchId]);
+    await expect.poll(() => fired, { timeout: 20_000 }).toEqual([batchId]);
     await worker.stop();
   });
 
@@ -61,7 +61,8 @@ describe("completion", () => {
     await bus.createBatch("d", commands(1), { onComplete: () => Promise.reject(new Error("my own fault")) });
     await bus.createBatch("d", commands(1), { onComplete: () => after.resolve() });
     await after.promise;
-    await expect.poll(() => t.logs.records.some(({ level }) => level === "error")).toBe(true);
+    const hasError = () => t.logs.records.some(({ level }) => level === "error");
+    await expect.poll(hasError, { timeout: 20_000 }).toBe(true);
   });
 
   it("forgets the callback of a caller's transaction that was rolled back", async () => {

@@ -57,7 +57,7 @@ describe("batch counters", () => {
       const batch = await bus.getBatch("d", batchId);
       return [batch?.completedCount, batch?.failedCount, batch?.canceledCount, batch?.inTroubleshootingCount];
     };
-    await expect.poll(counters, { timeout: 10_000 }).toEqual([16, 2, 0, 2]);
+    await expect.poll(counters, { timeout: 20_000 }).toEqual([16, 2, 0, 2]);
     expect((await bus.getBatch("d", batchId))?.status).toBe("IN_PROGRESS");
     expect(completions).toEqual([]);
     const [first, second] = await bus.tsq.list({ domain: "d" });
@@ -72,7 +72,7 @@ describe("batch counters", () => {
     );
     expect(await counters()).toEqual([17, 2, 1, 0]);
     expect(await untilFinished(bus, batchId)).toMatchObject({ status: "COMPLETED_WITH_FAILURES" });
-    await expect.poll(() => completions.length).toBe(1);
+    await expect.poll(() => completions.length, { timeout: 20_000 }).toBe(1);
     expect(completions[0]).toMatchObject({ batchId, status: "COMPLETED_WITH_FAILURES" });
     expect(await batchEvents(bus, batchId)).toEqual(["BATCH_STARTED", "BATCH_COMPLETED"]);
   });
@@ -87,7 +87,8 @@ describe("batch counters", () => {
         if (isBroken) throw new PermanentError("broken");
       },
     });
-    await expect.poll(async () => (await bus.getBatch("d", batchId))?.inTroubleshootingCount).toBe(3);
+    const troubled = async () => (await bus.getBatch("d", batchId))?.inTroubleshootingCount;
+    await expect.poll(troubled, { timeout: 20_000 }).toBe(3);
     isBroken = false;
     expect(await bus.tsq.retry({ matching: { domain: "d" } }, { operator: "mia" })).toBe(3);
     expect(await untilFinished(bus, batchId)).toMatchObject({
@@ -125,7 +126,8 @@ describe("batch counters", () => {
       waiting = t.database.transaction((other) => complete(other, second));
       const blocked =
         "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()";
-      await expect.poll(async () => (await t.database.query(blocked)).rows.length).toBe(1);
+      const waiters = async () => (await t.database.query(blocked)).rows.length;
+      await expect.poll(waiters, { timeout: 20_000 }).toBe(1);
     });
     expect((await waiting)?.completedBatches).toEqual([batchId]);
     expect(await untilFinished(bus, batchId)).toMatchObject({ status: "COMPLETED", completedCount: 2 });
@@ -135,7 +137,8 @@ describe("batch counters", () => {
     await using t = await setup();
     const bus = openBus(t);
     const batchIds = await Promise.all(Array.from({ length: 20 }, () => bus.createBatch("d", commands(1))));
-    const database = await t.connect({ poolMax: 8 });
+    // One waits for the other, all 200 of them: the last ones long.
+    const database = await t.connect({ poolMax: 8, acquireTimeoutMs: 50_000 });
     const zeros = batchIds.map(() => 0);
     const count = (ids: readonly string[]) =>
       database.query("SELECT tallyman.command_bus_count($1::uuid[], $2, $2, $2, $2)", [ids, zeros]);

@@ -155,7 +155,8 @@ describe("open, cancelled and expired batches", () => {
     const added = await bus.addToBatch("d", batchId, commands(3));
     const sent = await bus.send("d", "T", { data: {}, batchId });
     for (const id of [...added, sent]) await untilStatus(bus, id, "COMPLETED");
-    await expect.poll(async () => (await bus.getBatch("d", batchId))?.completedCount).toBe(5);
+    const completed = async () => (await bus.getBatch("d", batchId))?.completedCount;
+    await expect.poll(completed, { timeout: 20_000 }).toBe(5);
     expect(await bus.getBatch("d", batchId)).toMatchObject({
       status: "IN_PROGRESS",
       totalCount: 5,

@@ -111,9 +111,12 @@ describe("context.transaction", () => {
        FOR EACH ROW EXECUTE FUNCTION refuse()`,
     );
     const insert = ({ attempt }: { attempt: number }, context: CommandContext) =>
-      context.transaction((tx) => tx.query("INSERT INTO effect VALUES ($1)", [attempt]));
-    await startWorker(t, bus, { T: insert }, { handlerTimeoutMs: 200 });
-    const commandId = await bus.send("d", "T", { data: {}, maxAttempts: 9 });
+      context.transaction(async (tx) => {
+        await tx.query("INSERT INTO effect VALUES ($1)", [attempt]);
+        if (attempt === 1) await context.extend(200);
+      });
+    await startWorker(t, bus, { T: insert });
+    const commandId = await bus.send("d", "T", { data: {} });
     await untilStatus(bus, commandId, "COMPLETED");
     const { rows } = await t.database.query("SELECT count(*)::int AS n FROM effect");
     expect(rows).toEqual([{ n: 1 }]);
@@ -132,12 +135,13 @@ describe("context.transaction", () => {
         Hangs: (_command, context) =>
           context.transaction(async (tx) => {
             await tx.query("INSERT INTO effect VALUES (1)");
+            await context.extend(1);
             await goOn.promise;
             late.resolve(await tx.query("INSERT INTO effect VALUES (2)").catch((error: unknown) => error));
           }),
         T: () => "done",
       },
-      { handlerTimeoutMs: 100, leaseMs: 60_000 },
+      { leaseMs: 60_000 },
     );
     const hanging = await bus.send("d", "Hangs", { data: {}, maxAttempts: 1 });
     await untilStatus(bus, hanging, "IN_TROUBLESHOOTING_QUEUE");

@@ -146,7 +146,8 @@ class World {
     await this.#database.query(
       "UPDATE tallyman.command_bus_lease SET lease_until = clock_timestamp() - interval '1 s'",
     );
-    await this.#bus.maintenance.runOnce(3);
+    // A worker's maintenance that was a deadlock's victim comes again with the next round.
+    await ignoring(["40P01"], this.#bus.maintenance.runOnce(3));
   }
 }
 

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { commands, openBus, startWorker, untilFinished } from "../../tests/kit/commands.ts";
+import { commands, openBus, startWorker, untilFinished, untilStatus } from "../../tests/kit/commands.ts";
 import { setup, type TestContext } from "../testing/index.ts";
 import { type CommandBus, InvalidOperationError, PermanentError } from "./index.ts";
 
@@ -178,7 +178,7 @@ describe("audit and retention", () => {
     const single = await bus.send("d", "T", { data: {} });
     const worker = await startWorker(t, bus, { T: () => 1 });
     await untilFinished(bus, done);
-    await expect.poll(async () => (await bus.getCommand("d", single))?.status).toBe("COMPLETED");
+    await untilStatus(bus, single, "COMPLETED");
     await worker.stop();
     const half = await bus.createBatch("d", commands(2));
     const [first] = await bus.listBatchCommands("d", half);

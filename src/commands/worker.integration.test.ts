@@ -224,7 +224,7 @@ describe("Worker", () => {
     let done = deferred();
     // It would not look by itself for hours: only a hint can bring the second command and those after it.
     await startWorker(t, bus, { T: () => done.resolve() }, { pollIntervalMs: 10_000_000 });
-    await expect.poll(() => t.database.listener.isConnected).toBe(true);
+    await expect.poll(() => t.database.listener.isConnected, { timeout: 20_000 }).toBe(true);
     for (let i = 0; i < 10; i++) {
       done = deferred();
       await bus.send("d", "T", { data: i });

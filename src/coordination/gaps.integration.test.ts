@@ -222,13 +222,15 @@ describe("gaps, beyond the walk-throughs", () => {
     });
     await locked.promise;
     const waiting = ready.reconcileGaps({ samplingInterval });
-    await expect
-      .poll(
-        async () =>
-          (await t.database.query("SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"))
-            .rowCount,
-      )
-      .toBe(1);
+    // Of this database: the view shows those of the whole server.
+    const waiters = async () => {
+      const { rowCount } = await t.database.query(
+        `SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted
+           AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`,
+      );
+      return rowCount;
+    };
+    await expect.poll(waiters, { timeout: 20_000 }).toBe(1);
     mayCommit.resolve();
     await holder;
     await waiting;

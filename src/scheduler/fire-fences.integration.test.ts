@@ -59,7 +59,7 @@ async function untilWaiting(database: Database, statement: Promise<unknown>): Pr
     isOver = true;
   };
   statement.then(over, over);
-  await expect.poll(async () => isOver || (await lockWaits(database)) > 0, { timeout: 10_000 }).toBe(true);
+  await expect.poll(async () => isOver || (await lockWaits(database)) > 0, { timeout: 20_000 }).toBe(true);
 }
 
 it("FOR SHARE: a fire that meets a takeover under way waits for it, and then fires nothing", async () => {

@@ -275,7 +275,7 @@ describe("JobStore", () => {
     await new Fleet(t.database).setSegmentCount(7, {
       remap: async (tx, count) => {
         late = jobs.create("late", { schedule: hourly, command });
-        await expect.poll(() => waiting(t.database)).toBe(1);
+        await expect.poll(() => waiting(t.database), { timeout: 20_000 }).toBe(1);
         await jobs.remap(tx, count);
       },
     });

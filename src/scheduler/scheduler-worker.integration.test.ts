@@ -8,7 +8,9 @@ import {
   startCoordinator,
   startSchedulerWorker,
 } from "../../tests/kit/jobs.ts";
+import { deferred } from "../runtime/index.ts";
 import { FakeClock, setup, type TestContext } from "../testing/index.ts";
+import { schedulerChannels } from "./hints.ts";
 import { Fleet, SchedulerWorker } from "./index.ts";
 
 const untilPoll = { timeout: 20_000, interval: 10 };
@@ -175,8 +177,9 @@ describe("SchedulerWorker", () => {
         message: `Job * could not be fired and is parked: ${fault}`,
       });
     const { bus, jobs } = openJobs(t);
-    for (const key of ["zone", "pattern", "good"])
-      await jobs.create(key, { schedule: { cron: "0 * * * *" }, command });
+    // Half an hour from now: no time of it comes while the test runs.
+    const cron = `${(new Date().getUTCMinutes() + 30) % 60} * * * *`;
+    for (const key of ["zone", "pattern", "good"]) await jobs.create(key, { schedule: { cron }, command });
     await t.database.query(
       "UPDATE tallyman.scheduler_job SET time_zone = 'Mars/Olympus' WHERE job_key = 'zone'",
     );
@@ -191,7 +194,7 @@ describe("SchedulerWorker", () => {
       errorCode: "JOB_INVALID",
       errorMessage: expect.stringContaining("Mars/Olympus"),
     });
-    await jobs.update("zone", { schedule: { cron: "0 * * * *" } });
+    await jobs.update("zone", { schedule: { cron } });
     expect(await jobs.get("zone")).toMatchObject({ status: "SCHEDULED", errorCode: null });
   });
 
@@ -223,19 +226,35 @@ describe("SchedulerWorker", () => {
     ]);
   });
 
-  it("trusts its grants no longer than its own clock allows when heartbeats stay away", async () => {
+  it("trusts its grants no longer than its own clock allows when heartbeats stay away, and looks again after the next", async () => {
     await using t = await setup();
-    const { bus } = openJobs(t);
+    const { bus, jobs } = openJobs(t);
     const clock = new FakeClock();
-    const worker = t.use(new SchedulerWorker(t.database, bus, { workerId: "w1", clock }));
+    const options = { workerId: "w1", clock, pollIntervalMs: 1_000_000_000 };
+    const worker = t.use(new SchedulerWorker(t.database, bus, options));
     await new Fleet(t.database).register("w1", { cap: null });
     await grant(t.database, "w1");
     await worker.start();
     expect(worker.segments).toHaveLength(100);
     await t.database.query("ALTER TABLE tallyman.scheduler_worker RENAME TO away");
-    for (let ms = 0; ms < 4_000; ms += 500) await clock.advance(500);
+    await expect.poll(() => t.database.listener.isConnected, untilPoll).toBe(true);
+    for (let ms = 0; ms < 4_000; ms += 500) {
+      await clock.advance(500);
+      // Asleep: the heartbeat and the look for due jobs.
+      await expect.poll(() => clock.pendingSleeps, untilPoll).toBe(2);
+    }
     expect(worker.segments).toEqual([]);
+    // The job's hint finds it with nothing to work on.
+    const hinted = deferred();
+    t.database.listener.subscribe(schedulerChannels(t.database).jobs, () => hinted.resolve());
+    await jobs.create("k", { schedule: { at: new Date() }, command });
+    await hinted.promise;
     await t.database.query("ALTER TABLE tallyman.away RENAME TO scheduler_worker");
+    const firesLater = async () => {
+      await clock.advance(1_000);
+      return fireCount(t);
+    };
+    await expect.poll(firesLater, untilPoll).toBe(1);
   });
 
   it("waits between two looks when all that is due is held by clients", async () => {
@@ -281,7 +300,8 @@ describe("SchedulerWorker", () => {
     await t.database.query("ALTER TABLE tallyman.away RENAME TO scheduler_job_state");
     await jobs.create("k", { schedule: { at: new Date() }, command });
     await expect.poll(() => fireCount(t), untilPoll).toBe(1);
-    expect(worker.isHealthy()).toBe(true);
+    // The fire is there before the worker hears of it.
+    await expect.poll(() => worker.isHealthy(), untilPoll).toBe(true);
   });
 
   it("forgets old history, and refuses settings that can't work", async () => {

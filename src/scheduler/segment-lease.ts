@@ -112,8 +112,9 @@ export class SegmentLease {
     const { workerId, heartbeatTimeoutMs, clock, onChange } = this.#options;
     const sentMs = clock.monotonicMs();
     const { assigned, revoking } = await this.#fleet.heartbeat(workerId, { bootId: this.#bootId });
+    // Compared with what was trusted until now: what had run out and is ours again has changed too.
+    const isChanged = !sameGrants(this.grants, assigned);
     this.#trustedUntilMs = sentMs + heartbeatTimeoutMs * (1 - trustMargin);
-    const isChanged = !sameGrants(this.#assigned, assigned);
     this.#assigned = assigned;
     if (isChanged) onChange();
     if (revoking.length > 0) await this.#giveBack(revoking);

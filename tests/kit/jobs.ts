@@ -42,7 +42,7 @@ export async function age(database: Database, interval: string): Promise<void> {
   );
 }
 
-/** A coordinator that elects itself at once and reacts fast. */
+/** A coordinator that elects itself at once, reacts fast, and leads on when the machine is busy. */
 export async function startCoordinator(t: TestContext): Promise<Coordinator> {
   const coordinator = t.use(
     new Coordinator(t.database, {
@@ -50,7 +50,7 @@ export async function startCoordinator(t: TestContext): Promise<Coordinator> {
       port: 1,
       scanIntervalMs: 50,
       joinDelayMs: 0,
-      leaseMs: 3_000,
+      leaseMs: 30_000,
       renewMs: 500,
     }),
   );
@@ -58,7 +58,7 @@ export async function startCoordinator(t: TestContext): Promise<Coordinator> {
   return coordinator;
 }
 
-/** A scheduler worker with short waits, stopped with the test. */
+/** A scheduler worker with short waits, stopped with the test; it leaves by itself, never for its silence. */
 export async function startSchedulerWorker(
   t: TestContext,
   bus: CommandBus,
@@ -67,7 +67,7 @@ export async function startSchedulerWorker(
   const worker = t.use(
     new SchedulerWorker(t.database, bus, {
       heartbeatIntervalMs: 100,
-      heartbeatTimeoutMs: 2_000,
+      heartbeatTimeoutMs: 20_000,
       pollIntervalMs: 100,
       gatherMs: 1,
       ...options,
