@@ -25,6 +25,7 @@ export default defineConfig({
             "dashboard/**/*.test.ts",
           ],
           exclude: integrationTests,
+          ...timeouts,
           maxWorkers: 2,
         },
       },
