@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { startChild } from "../../tests/kit/children.ts";
 import { Tallyman } from "../app/index.ts";
-import { startChild } from "../testing/child.ts";
 import { setup } from "../testing/index.ts";
 import { Database, ensureRunSchema, migrate, readMigrations, runSchemaName } from "./index.ts";
 import { refuseAmbiguity } from "./migrations.ts";

@@ -8,11 +8,13 @@ import { createServer } from "./index.ts";
 const domain = "orders";
 const patient = { timeout: 20_000 };
 
+/** Hundreds of calls at once take their time: each waits for a connection, and for its answer. */
 async function open(t: TestContext) {
-  const tallyman = t.use(await Tallyman.connect({ database: t.url }));
+  const database = { url: t.url, acquireTimeoutMs: 50_000 };
+  const tallyman = t.use(await Tallyman.connect({ database }));
   const server = t.use(createServer(tallyman, { port: 0 }));
   await server.start();
-  return { tallyman, server, client: new TallymanClient({ url: server.url }) };
+  return { tallyman, server, client: new TallymanClient({ url: server.url, timeoutMs: 50_000 }) };
 }
 
 /** A worker that fails every command whose data says so. */
