@@ -4,7 +4,7 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { withTimeout } from "../runtime/index.ts";
 
-const lineTimeoutMs = 50_000;
+const lineTimeoutMs = 30_000;
 
 /** How a child process is started. */
 export interface ChildOptions {
