@@ -8,7 +8,7 @@ async function open(t: TestContext, options: Partial<HttpServerOptions> = {}) {
   const tallyman = t.use(await Tallyman.connect({ database: t.url }));
   const server = t.use(createServer(tallyman, { port: 0, ...options }));
   await server.start();
-  return { tallyman, client: new TallymanClient({ url: server.url }) };
+  return { tallyman, client: new TallymanClient({ url: server.url, timeoutMs: 50_000 }) };
 }
 
 async function* commands(count: number) {

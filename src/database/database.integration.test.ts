@@ -232,7 +232,7 @@ describe("Database", () => {
 
   it("says that the pool is exhausted, with its numbers", async () => {
     await using t = await setup();
-    const database = await t.connect({ poolMax: 1, acquireTimeoutMs: 1_000 });
+    const database = await t.connect({ poolMax: 1, acquireTimeoutMs: 3_000 });
     const started = deferred<void>();
     const finish = deferred<void>();
     const holder = database.transaction(async () => {

@@ -1,6 +1,6 @@
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
+import { startChild } from "../../tests/kit/children.ts";
 import { Tallyman } from "../app/index.ts";
-import { startChild } from "../testing/child.ts";
 import { setup } from "../testing/index.ts";
 import { Database, ensureRunSchema, migrate, readMigrations, runSchemaName } from "./index.ts";
 import { refuseAmbiguity } from "./migrations.ts";
@@ -35,7 +35,7 @@ describe("migrate", () => {
     expect(exits).toEqual(exits.map(() => ({ code: 0, signal: null })));
     const applied = children.flatMap((child) => JSON.parse(child.lines.at(-1) ?? "[]") as string[]);
     expect(applied.toSorted()).toEqual((await readMigrations("platform")).map((migration) => migration.name));
-  });
+  }, 180_000);
 
   it("finds the schema that another process made while it waited for that one", async () => {
     await using t = await setup();
@@ -49,7 +49,7 @@ describe("migrate", () => {
       await lockMigrations(tx, { schema, placeholder: "sim" });
       await tx.query(`CREATE SCHEMA ${schema}`);
       ensuring = ensureRunSchema(waiting, "late");
-      await vi.waitFor(async () => expect(await waitingForLocks(t.database)).toBe(1));
+      await expect.poll(() => waitingForLocks(t.database), { timeout: 20_000 }).toBe(1);
     });
     expect(await ensuring).toBe(schema);
   });

@@ -355,5 +355,5 @@ describe("GroupCommitBuffer under any interleaving of adds, aborts, failures, fl
       }),
       { numRuns: 300 },
     );
-  }, 30_000);
+  });
 });

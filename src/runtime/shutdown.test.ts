@@ -191,5 +191,5 @@ describe("runUntilSignal", () => {
     } finally {
       child.kill("SIGKILL");
     }
-  }, 30_000);
+  });
 });

@@ -6,12 +6,15 @@ import { setup, type TestContext } from "../testing/index.ts";
 import { createServer } from "./index.ts";
 
 const domain = "orders";
+const patient = { timeout: 20_000 };
 
+/** Hundreds of calls at once take their time: each waits for a connection, and for its answer. */
 async function open(t: TestContext) {
-  const tallyman = t.use(await Tallyman.connect({ database: t.url }));
+  const database = { url: t.url, acquireTimeoutMs: 50_000 };
+  const tallyman = t.use(await Tallyman.connect({ database }));
   const server = t.use(createServer(tallyman, { port: 0 }));
   await server.start();
-  return { tallyman, server, client: new TallymanClient({ url: server.url }) };
+  return { tallyman, server, client: new TallymanClient({ url: server.url, timeoutMs: 50_000 }) };
 }
 
 /** A worker that fails every command whose data says so. */
@@ -35,7 +38,7 @@ describe("the command bus over HTTP", () => {
     });
     await work(t, tallyman);
     await expect
-      .poll(() => client.call("GET /api/batches/:batchId", { params: { batchId } }))
+      .poll(() => client.call("GET /api/batches/:batchId", { params: { batchId } }), patient)
       .toMatchObject({ completedCount: 7, inTroubleshootingCount: 3, status: "IN_PROGRESS" });
     const groups = await client.call("GET /api/tsq/groups", { query: { batchId } });
     expect(groups).toMatchObject([{ domain, commandType: "Ship", count: 3 }]);
@@ -190,7 +193,7 @@ describe("the command bus over HTTP", () => {
       const worker = t.use(tallyman.commands.worker({ domain: own, pollIntervalMs: 50, handlers: {} }));
       await worker.start();
     }
-    await expect.poll(() => tallyman.commands.tsq.count()).toBe(4);
+    await expect.poll(() => tallyman.commands.tsq.count(), patient).toBe(4);
     const seen: string[] = [];
     for (let cursor: string | null | undefined; cursor !== null; ) {
       const query = { limit: 1, ...(cursor !== undefined && { cursor }) };
@@ -244,7 +247,7 @@ describe("the command bus over HTTP", () => {
     await client.call("POST /api/domains/:domain/pause", { params: { domain: "other" } });
     await work(t, tallyman);
     await expect
-      .poll(() => client.call("GET /api/domains"))
+      .poll(() => client.call("GET /api/domains"), patient)
       .toMatchObject([
         { domain, isPaused: false, ready: 0, inTroubleshooting: 1, completedPerSecond: 0.02 },
         { domain: "other", isPaused: true, waiting: 1 },

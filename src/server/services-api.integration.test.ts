@@ -84,12 +84,15 @@ describe("services over HTTP", () => {
     const forget = (id: string) =>
       client.call("DELETE /api/services/managers/:managerId", { params: { managerId: id } });
     await expect(forget(managerId)).rejects.toMatchObject({ status: 409, code: "SERVICE_WRONG_STATE" });
-    await expect(forget(crypto.randomUUID())).rejects.toMatchObject({ status: 404 });
+    const lostId = crypto.randomUUID();
+    await expect(forget(lostId)).rejects.toMatchObject({ status: 404 });
     await expect(forget("me")).rejects.toMatchObject({ status: 400, details: { field: "managerId" } });
     await t.database.query(
-      "UPDATE tallyman.service_manager SET heartbeat_at = clock_timestamp() - interval '1 hour', lost_after_ms = 1000",
+      `INSERT INTO tallyman.service_manager (manager_id, name, hostname, pid, heartbeat_at, lost_after_ms)
+       VALUES ($1, 'lost', 'host', 1, clock_timestamp() - interval '1 hour', 1000)`,
+      [lostId],
     );
-    expect(await forget(managerId)).toEqual({ managerId });
-    expect(await client.call("GET /api/services")).toEqual([]);
+    expect(await forget(lostId)).toEqual({ managerId: lostId });
+    expect(await client.call("GET /api/services")).toMatchObject([{ managerId, name: "alpha" }]);
   });
 });

@@ -69,7 +69,11 @@ describe("printConfig", () => {
   });
 
   it("never shows a secret", () => {
-    const canary = fc.string({ unit: "grapheme", maxLength: 20 }).map((noise) => `${noise}cAnArY${noise}`);
+    // With "${" it may be a reference to the environment, which is refused where nothing is set.
+    const canary = fc
+      .string({ unit: "grapheme", maxLength: 20 })
+      .filter((noise) => !noise.includes("${"))
+      .map((noise) => `${noise}cAnArY${noise}`);
     fc.assert(
       fc.property(
         fc.constantFrom(...secretPlaces),

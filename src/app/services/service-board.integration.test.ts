@@ -1,8 +1,10 @@
-import { describe, expect, it } from "vitest";
+import { setImmediate as settle } from "node:timers/promises";
+import { describe, expect, it, vi } from "vitest";
 import { configOf, ProbeWorld, reaches } from "../../../tests/kit/services.ts";
 import { deferred } from "../../runtime/index.ts";
 import { setup, type TestContext } from "../../testing/index.ts";
 import { doctor, ServiceBoard, ServiceControl, ServiceManager, Tallyman } from "../index.ts";
+import { serviceChannel } from "./service-board.ts";
 
 const requestedBy = "mia";
 /** Long enough that only a hint, or the test's own doing, ends a wait. */
@@ -33,6 +35,20 @@ async function listed(control: ServiceControl, pattern: RegExp): Promise<string>
   }
 }
 
+/** Enters a process 'alpha' with the services a and b that nobody looks after. */
+async function enterGhost(t: TestContext, managerId: string, silentFor: string): Promise<void> {
+  await t.database.query(
+    `INSERT INTO tallyman.service_manager (manager_id, name, hostname, pid, heartbeat_at, lost_after_ms)
+     VALUES ($1, 'alpha', 'host', 1, clock_timestamp() - $2::interval, 600000)`,
+    [managerId, silentFor],
+  );
+  await t.database.query(
+    `INSERT INTO tallyman.service (manager_id, name, class_name, position, state, is_starting, restarts)
+     SELECT $1, name, 'Probe', 0, 'RUNNING', false, 0 FROM unnest(ARRAY['a', 'b']) AS name`,
+    [managerId],
+  );
+}
+
 describe("ServiceBoard and ServiceControl", () => {
   it("show services to another process and act on them, by hint alone", async () => {
     await using t = await setup();
@@ -61,7 +77,7 @@ describe("ServiceBoard and ServiceControl", () => {
     await open(t, "alpha", 50);
     const { board } = await open(t, "beta", 50);
     const control = new ServiceControl(await t.connect({ listenUrl: null }));
-    await listed(control, /beta: a RUNNING, b RUNNING/);
+    await listed(control, /^alpha: a RUNNING, b RUNNING; beta: a RUNNING, b RUNNING$/);
     await t.database.query(
       "INSERT INTO tallyman.service_request (manager_id, service, action, requested_by) VALUES ($1, 'a', 'stop', 'sql')",
       [board.managerId],
@@ -96,7 +112,7 @@ describe("ServiceBoard and ServiceControl", () => {
 
   it("leave a lost process out of requests, and doctor names it and every service in ERROR", async () => {
     await using t = await setup();
-    const { world, manager, tallyman } = await open(t, "alpha");
+    const { world, manager, tallyman, board } = await open(t, "alpha");
     const servicesFinding = async () =>
       (await doctor(tallyman)).findings.find(({ check }) => check === "services");
     t.logs.expectLog({ logger: "a", level: "error", message: "Failed: no space" });
@@ -108,9 +124,9 @@ describe("ServiceBoard and ServiceControl", () => {
       status: "failure",
       message: "1 of 2 services run, in 1 process; in ERROR: a on alpha: no space",
     });
-    await t.database.query(
-      "UPDATE tallyman.service_manager SET heartbeat_at = clock_timestamp() - interval '1 hour', lost_after_ms = 1000",
-    );
+    // A board that runs would say on its own, at a late hint, that it is alive.
+    await board.stop();
+    await enterGhost(t, board.managerId, "1 hour");
     expect((await control.list())[0]).toMatchObject({ isLost: true });
     expect(await servicesFinding()).toMatchObject({
       status: "warning",
@@ -125,16 +141,7 @@ describe("ServiceBoard and ServiceControl", () => {
     await using t = await setup();
     const { manager, board } = await open(t, "alpha");
     await board.stop();
-    await t.database.query(
-      `INSERT INTO tallyman.service_manager (manager_id, name, hostname, pid, lost_after_ms)
-       VALUES ($1, 'alpha', 'host', 1, 600000)`,
-      [board.managerId],
-    );
-    await t.database.query(
-      `INSERT INTO tallyman.service (manager_id, name, class_name, position, state, is_starting, restarts)
-       VALUES ($1, 'a', 'Probe', 0, 'RUNNING', false, 0)`,
-      [board.managerId],
-    );
+    await enterGhost(t, board.managerId, "0 s");
     const control = new ServiceControl(t.database);
     await expect(control.request("stop", "a", { requestedBy, timeoutMs: 50 })).rejects.toMatchObject({
       code: "TIMED_OUT",
@@ -144,15 +151,43 @@ describe("ServiceBoard and ServiceControl", () => {
     expect(manager.status()[0]?.state).toBe("RUNNING");
   });
 
+  it("never write an older view of the services over a newer one", async () => {
+    await using t = await setup();
+    const { world, board, manager, tallyman } = await open(t, "alpha");
+    const { database } = tallyman;
+    const flush = deferred();
+    world.probe("a").flushing = () => flush.promise;
+    const stopping = new ServiceControl(t.database).request("stop", "a", { requestedBy });
+    await expect.poll(() => world.events, { timeout: 20_000 }).toContain("a flushes");
+
+    const older = deferred();
+    const written: string[] = [];
+    const query = database.query.bind(database);
+    const statements = vi.spyOn(database, "query").mockImplementation(async (text, values = []) => {
+      if (statements.mock.calls.length === 1) await older.promise;
+      if (text.includes("INTO tallyman.service_manager"))
+        written.push(JSON.parse(String(values[5]))[0].state);
+      return query(text, values) as never;
+    });
+    await t.database.query("SELECT pg_notify($1, $2)", [serviceChannel(database), board.managerId]);
+    await expect.poll(() => statements.mock.calls.length, { timeout: 20_000 }).toBe(1);
+    flush.resolve();
+    await reaches(manager, "a", "STOPPED");
+    await settle();
+    older.resolve();
+    await stopping;
+    expect(written.slice(0, 2)).toEqual(["RUNNING", "STOPPED"]);
+  });
+
   it("do not let a stop that takes long hold up another request, and say so when time runs out", async () => {
     await using t = await setup();
     const { world } = await open(t, "alpha");
     const flush = deferred();
     world.probe("a").flushing = () => flush.promise;
     const control = new ServiceControl(t.database);
-    await expect(control.request("stop", "a", { requestedBy, timeoutMs: 300 })).rejects.toMatchObject({
+    await expect(control.request("stop", "a", { requestedBy, timeoutMs: 3_000 })).rejects.toMatchObject({
       code: "TIMED_OUT",
-      message: "alpha was asked to stop a and is still at it after 300 ms.",
+      message: "alpha was asked to stop a and is still at it after 3000 ms.",
     });
     expect(await control.request("stop", "b", { requestedBy })).toMatchObject({ state: "STOPPED" });
     flush.resolve();

@@ -59,6 +59,7 @@ export class ServiceBoard extends Service {
   readonly #wakeUp = new WakeUp();
   readonly #acting = new Set<Promise<void>>();
   #unsubscribe: (() => void)[] = [];
+  #published: Promise<void> = Promise.resolve();
   #isCutOff = false;
 
   constructor(database: Database, manager: ServiceManager, given: GivenOptions<ServiceBoardOptions> = {}) {
@@ -104,7 +105,13 @@ export class ServiceBoard extends Service {
     );
   }
 
-  async #publish(): Promise<void> {
+  /** One at a time: of two at once the older view could be written last, and be shown after the outcome of a request. */
+  #publish(): Promise<void> {
+    this.#published = this.#published.then(() => this.#publishNow());
+    return this.#published;
+  }
+
+  async #publishNow(): Promise<void> {
     try {
       const requests = await publishServices(this.#database, this.#row, this.#manager.status());
       this.#isCutOff = false;
