@@ -9,7 +9,9 @@ const integrationTests = ["src/**/*.integration.test.ts", "tests/**/*.test.ts"];
 const browserTests = ["tests/browser/**/*.test.ts"];
 const faultTests = ["tests/chaos.test.ts", "tests/*-crash.test.ts"];
 
-const timeouts = { testTimeout: 60_000, hookTimeout: 120_000 };
+/** Bounds of waiting, for a machine that does much else at the same time: what is green never waits for them. */
+const polls = { expect: { poll: { timeout: 20_000 } } };
+const timeouts = { ...polls, testTimeout: 180_000, hookTimeout: 240_000 };
 const globalSetup = ["src/testing/global-setup.ts", "tests/global-setup.ts"];
 
 export default defineConfig({
@@ -25,6 +27,7 @@ export default defineConfig({
             "dashboard/**/*.test.ts",
           ],
           exclude: integrationTests,
+          ...polls,
           maxWorkers: 2,
         },
       },

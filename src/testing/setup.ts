@@ -10,7 +10,7 @@ import { LogCapture } from "./log-capture.ts";
 import { type TestServer, testServer } from "./test-server.ts";
 
 /** A server process outlives its connection by a moment. */
-const leakWaitMs = 3_000;
+const leakWaitMs = 10_000;
 const leakPollMs = 20;
 const temporaryPrefix = `tallyman-${process.pid}-`;
 /** What an earlier process of this id has left: killed ones do, and ids come again. */
