@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { Database, EmbeddedServer, migrate } from "../src/database/index.ts";
 import { Coordinators, Fleet } from "../src/scheduler/index.ts";
 import { setup, startChild } from "../src/testing/index.ts";
+import { servingPort } from "../src/testing/serving-port.ts";
 import { killPostgres } from "./helpers/kill-postgres.ts";
 import {
   ask,
@@ -154,7 +155,8 @@ it(
     });
     const folder = join(await t.temporaryFolder(), "postgres");
     const embedded = { fsync: "off", full_page_writes: "off" };
-    const server = t.use(await EmbeddedServer.attach({ folder, settings: embedded }));
+    const port = await servingPort();
+    const server = t.use(await EmbeddedServer.attach({ folder, port, settings: embedded }));
     const database = t.use(await Database.connect({ url: server.url(), listenUrl: null }, server));
     await migrate(database);
     const launch = await coordinatorLauncher(t, settings, server.url());
