@@ -48,7 +48,7 @@ describe("the documented scenarios, with short timeouts", { timeout: timeoutMs }
 
   it("2 and 3: assigns the segments a worker asks for, and releases them when it falls silent", async () => {
     await using t = await setup();
-    const launch = await coordinatorLauncher(t, { ...settings, heartbeatTimeout: 6_000 });
+    const launch = await coordinatorLauncher(t, { ...settings, heartbeatTimeout: 10_000 });
     const { url } = await launch("coordinator-1");
     await until("it leads", async () => (await ask(url, "GET /api/coordinator/leader")).isLeader === true);
     expect(await ask(url, "POST /api/scheduler-workers/register?workerId=worker-1")).toMatchObject({

@@ -107,6 +107,8 @@ async function addJobs({ jobs }: Scheduler, domain: string): Promise<string[]> {
 
 /** Kills the process that leads, and starts it again as whoever looks after it would; returns when another leads. */
 async function killLeader({ coordinators: register }: Scheduler, processes: DemoProcesses) {
+  // On a slow machine a short lease runs out now and then.
+  await until("a leader", async () => (await register.findLeader()) !== undefined);
   const { coordinatorId, epoch } = await register.leader();
   const { lastHeartbeatTime } = await register.coordinator(coordinatorId);
   const killedMs = performance.now();
