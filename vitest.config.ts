@@ -10,7 +10,7 @@ const browserTests = ["tests/browser/**/*.test.ts"];
 const faultTests = ["tests/chaos.test.ts", "tests/*-crash.test.ts"];
 
 /** Bounds of waiting for what must come, also on a busy machine: they cost nothing while all is well. */
-const timeouts = { testTimeout: 60_000, hookTimeout: 120_000, expect: { poll: { timeout: 20_000 } } };
+const timeouts = { testTimeout: 180_000, hookTimeout: 240_000, expect: { poll: { timeout: 20_000 } } };
 const globalSetup = ["src/testing/global-setup.ts", "tests/global-setup.ts"];
 
 export default defineConfig({

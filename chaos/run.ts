@@ -6,7 +6,9 @@ import type { Fault } from "./faults/fault.ts";
 import { faultsFor } from "./faults/table.ts";
 import { MemoryWatch } from "./fleet/memory-watch.ts";
 import { names } from "./fleet/plan.ts";
+import type { ProcessSlot } from "./fleet/process-slot.ts";
 import { Stage } from "./fleet/stage.ts";
+import { evidenceBytes } from "./judge/evidence.ts";
 import type { Facts } from "./judge/facts.ts";
 import { judge } from "./judge/judge.ts";
 import { type Case, loadFacts } from "./judge/load-facts.ts";
@@ -120,11 +122,17 @@ async function comeToRest(stage: Stage, about: Case, settleMs: number, tell: (li
     ({ process }) => process.slot.role === "tick-producer",
   );
   if (producers.length === 0) return first;
-  const redriven = await Promise.all(producers.map(({ process }) => process.ask("redrive", 0, redriveMs)));
+  const redriven = await Promise.all(producers.map(({ process }) => redrive(process, deadline)));
   const last = await untilSettled(stage, about, deadline);
   return redriven.includes(false)
     ? { ...last, unsettled: [...last.unsettled, "failed files were not tried again"] }
     : last;
+}
+
+/** Asks until it is done: the process may just have ended, or what it needs be away. */
+async function redrive(process: ProcessSlot, deadline: number): Promise<boolean> {
+  while (!(await process.ask("redrive", 0, redriveMs))) if (performance.now() > deadline) return false;
+  return true;
 }
 
 /** Looks until nothing goes on any more, up to a time. */
@@ -137,8 +145,11 @@ async function untilSettled(
     await sleep(lookMs);
     const isLate = performance.now() > deadline;
     try {
+      const logged = evidenceBytes(stage.folder);
       const facts = await withReader(stage.postgres.url, (client) => loadFacts(client, about));
-      const open = unsettled(facts);
+      // What was written down between two looks, at the tables and at the logs, is in one of them alone.
+      const isLogging = evidenceBytes(stage.folder) > logged;
+      const open = [...unsettled(facts), ...(isLogging ? ["processes still write down what they do"] : [])];
       if (open.length === 0 || isLate) return { facts, unsettled: open };
     } catch (error) {
       if (isLate) throw error; // the database may be away for a while, not for ever

@@ -73,6 +73,11 @@ const planted: readonly (readonly [what: string, facts: Facts, verdict: string])
   ],
   ["an accepted job is gone", withScheduler({ jobs: [] }), "I1 lost: job j was accepted"],
   [
+    "a job is not as it was asked for",
+    withScheduler({ jobs: scheduler.jobs.map((job) => ({ ...job, startMs: startMs - 1 })) }),
+    "I1 wrong: nobody asked for job j as it is",
+  ],
+  [
     "a fire is missing",
     withScheduler({ jobs: scheduler.jobs.map((job) => ({ ...job, fires: job.fires.slice(0, 1) })) }),
     "I1 lost: job j did not fire at 2026-01-01T00:00:00.100Z",

@@ -193,7 +193,8 @@ describe("a chaos run", () => {
   /** The full size is CHAOS_MINUTES=30; the default is what CI can spare, with the other topics as much again. */
   const minutes = Number(process.env.CHAOS_MINUTES ?? 1);
   const seed = Number(process.env.SEED ?? 7);
-  const settleMs = 40_000;
+  /** At most, on a machine that does much else. */
+  const settleMs = 180_000;
 
   it.each(natsProgram() ? (["postgres", "nats"] as const) : (["postgres"] as const))(
     `of ${minutes} min with seed ${seed} loses nothing and doubles nothing, with topics on %s`,
@@ -210,7 +211,7 @@ describe("a chaos run", () => {
         folder: "",
       });
     },
-    minutes * 60_000 + settleMs + 60_000,
+    minutes * 60_000 + settleMs + 240_000,
   );
 });
 
@@ -226,6 +227,6 @@ describe("a short chaos run", () => {
       process.stdout.write(`${lines.join("\n")}\n`);
       expect(areAllSeen(result)).toBe(true);
     },
-    120_000,
+    600_000,
   );
 });

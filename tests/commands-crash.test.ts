@@ -74,5 +74,5 @@ it(
     ]);
     expect(await bus.recount()).toEqual({ batches: batchIds.length, miscounts: [] });
   },
-  Math.max(60_000, kills * 15_000),
+  Math.max(300_000, kills * 15_000),
 );

@@ -36,6 +36,10 @@ describe("competing instances in processes of their own", () => {
     await using t = await setup();
     await prepare(t);
     const claimers = [startClaimer(t), startClaimer(t), startClaimer(t)];
+    await t.database.transaction(async (tx) => {
+      await tx.query("SELECT pg_advisory_xact_lock(1)");
+      await Promise.all(claimers.map((claimer) => claimer.line("ready")));
+    });
     const lines = await Promise.all(claimers.map((claimer) => claimer.line("done")));
     await Promise.all(claimers.map((claimer) => claimer.exit));
     await expectEachOnce(t);

@@ -68,6 +68,30 @@ describe("embedded server", () => {
     await expect.poll(answer, { timeout: 30_000 }).toMatchObject({ rows: [{ answer: 42 }] });
   });
 
+  it("waits for what is left of a killed server, and then comes back", async () => {
+    await using t = await setup();
+    t.logs.expectLog({
+      logger: "database.embedded",
+      level: "warn",
+      message: "Lost the embedded PostgreSQL, attaching again",
+    });
+    const folder = join(await t.temporaryFolder(), "postgres");
+    const server = t.use(await EmbeddedServer.attach({ folder }));
+    const database = t.use(await Database.connect({ url: server.url() }, server));
+    const { rows } = await database.query<{ pid: number }>(
+      "SELECT pid FROM pg_stat_activity WHERE backend_type = 'checkpointer'",
+    );
+    const killed = await postmasterPid(folder);
+    const checkpointer = rows[0]?.pid ?? 0;
+    process.kill(checkpointer, "SIGSTOP");
+    process.kill(killed, "SIGKILL");
+    const log = () => readFile(join(folder, "server.log"), "utf8");
+    await expect.poll(log, { timeout: 30_000 }).toContain("is still in use");
+    process.kill(checkpointer, "SIGCONT");
+    const answer = () => database.query("SELECT 1 AS n").catch(() => undefined);
+    await expect.poll(answer, { timeout: 30_000 }).toMatchObject({ rows: [{ n: 1 }] });
+  });
+
   it.each([
     [
       "damaged",
@@ -130,14 +154,14 @@ describe("embedded server", () => {
     const database = t.use(await Database.connect({ url: server.url() }, server));
     const hints: string[] = [];
     database.listener.subscribe("work", (payload) => hints.push(payload));
-    await expect.poll(() => hints.length).toBe(1);
+    await expect.poll(() => hints.length, { timeout: 30_000 }).toBe(1);
     const oldPort = server.port;
     await writeFile(join(folder, "port"), String(await freePort()));
     process.kill(await postmasterPid(folder), "SIGKILL");
     await expect.poll(() => server.port, { timeout: 30_000 }).not.toBe(oldPort);
     const answer = () => database.query("SELECT 1 AS n").catch(() => undefined);
     await expect.poll(answer, { timeout: 30_000 }).toMatchObject({ rows: [{ n: 1 }] });
-    await expect.poll(() => hints.length, { timeout: 30_000 }).toBe(2);
+    await expect.poll(() => hints.length, { timeout: 30_000 }).toBeGreaterThan(1);
   });
 
   it("starts in folders with spaces, quotes and what a shell would run", async () => {

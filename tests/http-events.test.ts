@@ -71,9 +71,7 @@ describe("live events", () => {
     const old = await create();
     const worker = t.use(tallyman.commands.worker({ domain: "orders", handlers: { Ship: () => undefined } }));
     await worker.start();
-    await expect
-      .poll(async () => (await tallyman.commands.getBatch("orders", old))?.status)
-      .toBe("IN_PROGRESS");
+    await expect.poll(async () => (await tallyman.commands.getBatch("orders", old))?.completedCount).toBe(1);
     for (let n = 0; n < 50; n++) await tallyman.commands.createBatch("later", commands);
     const ending = new AbortController();
     const running = watch(server.url, "running", ending.signal);
@@ -81,7 +79,8 @@ describe("live events", () => {
     expect((await next(running)).data).toMatchObject({ items: [{ batchId: old }] });
     expect((await next(actions)).data).toMatchObject({ items: [] });
     await client.call("POST /api/batches/:batchId/seal", { params: { batchId: old } });
-    expect((await next(running)).data).toMatchObject({ items: [] });
+    let left = await next(running);
+    while ((left.data as { items: object[] }).items.length > 0) left = await next(running);
     expect((await next(actions)).data).toMatchObject({ items: [{ action: "batch.seal" }] });
     ending.abort();
   });

@@ -181,20 +181,18 @@ describe("limits", () => {
       sockets.push(socket);
     }
     for (let n = 0; n < 20; n++) expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
-    await expect.poll(() => closed, { timeout: 20_000 }).toBe(500);
+    await expect.poll(() => closed, { timeout: 60_000 }).toBe(500);
     expect(sockets).toHaveLength(500);
   });
 
   it("refuse too many requests of one address, and say when to come again", async () => {
     await using t = await setup();
-    const { server } = await openServer(t, { requestsPerSecondMax: 5 });
+    const { server } = await openServer(t, { requestsPerSecondMax: 1 });
     const statuses = await Promise.all(
       Array.from({ length: 20 }, () => fetch(`${server.url}/healthz`).then(({ status }) => status)),
     );
     expect(statuses.filter((status) => status === 429).length).toBeGreaterThanOrEqual(10);
-    await expect
-      .poll(async () => (await fetch(`${server.url}/healthz`)).status, { timeout: 5_000 })
-      .toBe(200);
+    await expect.poll(async () => (await fetch(`${server.url}/healthz`)).status).toBe(200);
   });
 
   it("are told for headers and imports", async () => {

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Child, startChild } from "../src/testing/index.ts";
 import { InstalledPackage } from "./kit/installed-package.ts";
 
-const timeout = 300_000;
+const timeout = 600_000;
 
 let installed: InstalledPackage;
 beforeAll(async () => {

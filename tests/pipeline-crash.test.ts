@@ -40,10 +40,12 @@ class Phoenix {
     this.done = this.#run();
   }
 
-  /** Waits until the present life says that it is ready, then kills it. */
+  /** Waits until the present life says that it is ready, and ends it. */
   async kill(): Promise<void> {
-    await this.#child?.line("ready").catch(() => undefined);
-    this.#child?.kill("SIGKILL");
+    const child = this.#child;
+    await child?.line("ready").catch(() => undefined);
+    child?.kill("SIGKILL");
+    await child?.exit;
   }
 
   async stop(): Promise<void> {

@@ -26,7 +26,7 @@ describe.each(places)("the scheduler from the command line, by way of %s", (plac
 
     const tallyman = t.use(await Tallyman.connect({ database: t.url }));
     const { fleet } = tallyman.scheduler;
-    await fleet.register("worker-1");
+    await fleet.register("worker-1", { heartbeatTimeoutMs: 600_000 });
     expect(finding(await own.json("doctor"), "scheduler leader")).toMatchObject({ status: "failure" });
 
     const coordinator = tallyman.scheduler.coordinator({ coordinatorId: "c1", port: 8082, joinDelayMs: 0 });
@@ -66,8 +66,15 @@ describe.each(places)("the scheduler from the command line, by way of %s", (plac
 it("prints the same documents from a database and from a server", async () => {
   await using t = await setup();
   const tallyman = t.use(await Tallyman.connect({ database: t.url }));
-  await tallyman.scheduler.fleet.register("worker-1");
-  const coordinator = tallyman.scheduler.coordinator({ coordinatorId: "c1", port: 8082, joinDelayMs: 0 });
+  await tallyman.scheduler.fleet.register("worker-1", { heartbeatTimeoutMs: 600_000 });
+  const coordinator = tallyman.scheduler.coordinator({
+    coordinatorId: "c1",
+    port: 8082,
+    joinDelayMs: 0,
+    // No heartbeat comes between two looks at the same document.
+    heartbeatIntervalMs: 600_000,
+    heartbeatTimeoutMs: 1_200_000,
+  });
   await coordinator.start();
   await until("it leads", async () => coordinator.term !== undefined);
   await coordinator.assign("worker-1", 10);

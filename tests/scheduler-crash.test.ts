@@ -117,7 +117,7 @@ it(
     );
     process.stdout.write(`fires accounted for: ${fired}, terms of leaders: ${terms[0]?.epoch}\n`);
   },
-  Math.max(120_000, kills * 20_000),
+  Math.max(300_000, kills * 20_000),
 );
 
 /** Waits until all segments have an owner and no job is behind its schedule. */

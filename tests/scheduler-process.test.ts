@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { Database, EmbeddedServer, migrate } from "../src/database/index.ts";
 import { Coordinators, Fleet } from "../src/scheduler/index.ts";
 import { setup, startChild } from "../src/testing/index.ts";
+import { servingPort } from "../src/testing/serving-port.ts";
 import { killPostgres } from "./helpers/kill-postgres.ts";
 import {
   ask,
@@ -47,7 +48,7 @@ describe("the documented scenarios, with short timeouts", { timeout: timeoutMs }
 
   it("2 and 3: assigns the segments a worker asks for, and releases them when it falls silent", async () => {
     await using t = await setup();
-    const launch = await coordinatorLauncher(t, { ...settings, heartbeatTimeout: 6_000 });
+    const launch = await coordinatorLauncher(t, { ...settings, heartbeatTimeout: 10_000 });
     const { url } = await launch("coordinator-1");
     await until("it leads", async () => (await ask(url, "GET /api/coordinator/leader")).isLeader === true);
     expect(await ask(url, "POST /api/scheduler-workers/register?workerId=worker-1")).toMatchObject({
@@ -72,7 +73,7 @@ describe("a leader that the system stops", { timeout: timeoutMs }, () => {
   it("has its next write refused once another was elected", async () => {
     await using t = await setup();
     const fleet = new Fleet(t.database);
-    await fleet.register("worker-1", { cap: null });
+    await fleet.register("worker-1", { cap: null, heartbeatTimeoutMs: 600_000 });
     await using stale = startChild(new URL("./children/stale-leader.child.ts", import.meta.url), {
       args: [t.url],
     });
@@ -90,7 +91,12 @@ describe("a leader that the system stops", { timeout: timeoutMs }, () => {
 
   it("follows the new one when it goes on", async () => {
     await using t = await setup();
-    const launch = await coordinatorLauncher(t, settings);
+    // The worker says nothing after it has registered, and the new leader stays.
+    const launch = await coordinatorLauncher(t, {
+      ...settings,
+      heartbeatTimeout: 600_000,
+      leaderLease: 6_000,
+    });
     const processes = await Promise.all([launch("coordinator-1"), launch("coordinator-2")]);
     const old = await until("one leads", () => leaderAmong(processes, t.database));
     const others = processes.filter((process) => process !== old);
@@ -116,16 +122,21 @@ it(
     const fleet = new Fleet(t.database);
     await using _workers = idleWorkers(fleet, ["a", "b", "c"]);
     const processes = [await launch("coordinator-0"), await launch("coordinator-1")];
+    const lead = async () => {
+      const leader = await new Coordinators(t.database).findLeader();
+      const process = processes.find(({ id }) => id === leader?.coordinatorId);
+      return leader && process && { ...process, epoch: leader.epoch };
+    };
     const epochs: number[] = [];
     for (let kill = 0; kill < kills; kill++) {
-      const leader = await until("somebody leads", () => leaderAmong(processes, t.database));
-      epochs.push((await new Coordinators(t.database).leader()).epoch);
-      leader.child.kill("SIGKILL");
-      await leader.child.exit;
-      processes[processes.indexOf(leader)] = await launch(`coordinator-${kill + 2}`);
+      const { id, child, epoch } = await until("somebody leads", lead);
+      epochs.push(epoch);
+      child.kill("SIGKILL");
+      await child.exit;
+      const index = processes.findIndex((process) => process.id === id);
+      processes[index] = await launch(`coordinator-${kill + 2}`);
     }
-    await until("somebody leads", () => leaderAmong(processes, t.database));
-    epochs.push((await new Coordinators(t.database).leader()).epoch);
+    epochs.push((await until("somebody leads", lead)).epoch);
     expect(epochs).toEqual([...new Set(epochs)].sort((a, b) => a - b));
     const shares = async () => sharesOf(await fleet.segmentMap()).sort((a, b) => b - a);
     await until("all are owned fairly", async () => (await shares()).join() === "34,33,33");
@@ -144,7 +155,8 @@ it(
     });
     const folder = join(await t.temporaryFolder(), "postgres");
     const embedded = { fsync: "off", full_page_writes: "off" };
-    const server = t.use(await EmbeddedServer.attach({ folder, settings: embedded }));
+    const port = await servingPort();
+    const server = t.use(await EmbeddedServer.attach({ folder, port, settings: embedded }));
     const database = t.use(await Database.connect({ url: server.url(), listenUrl: null }, server));
     await migrate(database);
     const launch = await coordinatorLauncher(t, settings, server.url());

@@ -93,10 +93,12 @@ describe("tallyman up", () => {
       { state: "RUNNING", restarts: 1 },
       { state: "ERROR", error: "the sink is full" },
     ]);
-    const { text } = await tallyman(t, "doctor", "--json");
-    expect(
-      JSON.parse(text).findings.find(({ check }: { check: string }) => check === "services"),
-    ).toMatchObject({
+    // A process says what has happened before it shows it to others.
+    const finding = async () => {
+      const { text } = await tallyman(t, "doctor", "--json");
+      return JSON.parse(text).findings.find(({ check }: { check: string }) => check === "services");
+    };
+    await expect.poll(finding, { timeout: 30_000 }).toMatchObject({
       status: "failure",
       message: expect.stringMatching(
         /^2 of 3 services run, in 1 process; in ERROR: bad on .*: the sink is full$/,
@@ -163,7 +165,7 @@ describe("tallyman service", () => {
 
     const stopped = await tallyman(t, "service", "stop", "first", "--manager", "beta");
     expect(stopped).toMatchObject({ code: 0, text: "first on beta: STOPPED" });
-    expect(untimed(beta.lines)).toContain("first            STOPPED");
+    await reads(beta, "first", "STOPPED");
     expect(untimed(alpha.lines)).not.toContain("first            STOPPED");
     expect(await flushed(t)).toEqual(["first"]);
 
@@ -227,6 +229,10 @@ async function eventOf(child: Child, matches: (event: UpEvent) => boolean): Prom
 }
 
 async function readsRunning(child: Child, service: string): Promise<void> {
-  const isRunning = new RegExp(`^${service} +RUNNING$`);
-  await child.until(() => untimed(child.lines).some((line) => isRunning.test(line)), `${service} RUNNING`);
+  await reads(child, service, "RUNNING");
+}
+
+async function reads(child: Child, service: string, state: string): Promise<void> {
+  const isMeant = new RegExp(`^${service} +${state}$`);
+  await child.until(() => untimed(child.lines).some((line) => isMeant.test(line)), `${service} ${state}`);
 }

@@ -12,7 +12,7 @@ const memoryScript = new URL("./children/storage-memory.child.ts", import.meta.u
 
 /** STORAGE_KILLS and STORAGE_MEMORY_MB make these tests as large as one likes. */
 const kills = Number(process.env.STORAGE_KILLS ?? 6);
-const memoryMb = Number(process.env.STORAGE_MEMORY_MB ?? 64);
+const memoryMb = Number(process.env.STORAGE_MEMORY_MB ?? 128);
 const memoryGrowthMb = Math.min(200, memoryMb / 2);
 
 async function keysIn(storage: FileSystemStorage): Promise<string[]> {

@@ -1,9 +1,10 @@
 import { type CommandBus, isTallymanError } from "../../src/index.ts";
-import { pick } from "../random.ts";
-import { openLog, random, settings } from "./child-kit.ts";
+import { openLog, settings } from "./child-kit.ts";
 import { names } from "./plan.ts";
 
 const commandsMax = 10;
+/** In turn: a run in which an operator acts only a few times has them all. */
+const actions = ["retry", "complete", "cancel"] as const;
 
 /** Acts on the troubleshooting queue, each time under another name, so that the audit shows each action. */
 export class Operator {
@@ -21,9 +22,9 @@ export class Operator {
       .list({ domain: names.workDomain, limit: commandsMax })
       .catch(() => []);
     if (troubled.length === 0) return;
+    const action = actions[this.#actions % actions.length] ?? "retry";
     const operator = `operator ${settings.slot}.${settings.life}.${++this.#actions}`;
     const commandIds = troubled.map(({ commandId }) => commandId);
-    const action = pick(["retry", "complete", "cancel"] as const, random());
     this.#log.write({ operator, action, commands: commandIds });
     const outcome = await this.#bus.tsq[action]({ domain: names.workDomain, commandIds }, { operator }).then(
       () => "done",

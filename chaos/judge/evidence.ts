@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 
 /** A command as its sender logged it. */
@@ -32,7 +32,7 @@ export interface Callback {
   readonly status: string;
 }
 
-/** A job as it was asked for. */
+/** A job as it was asked for, once. */
 export interface AskedJob {
   readonly key: string;
   readonly everyMs: number;
@@ -62,6 +62,12 @@ export function readEvidence(folder: string): Evidence {
     entries: entriesOf(readFileSync(join(folder, "accepted", name), "utf8")),
   }));
   return evidenceOf(logs);
+}
+
+/** How much all logs of a run's folder hold: as long as it grows, somebody is at work. */
+export function evidenceBytes(folder: string): number {
+  const logs = join(folder, "accepted");
+  return readdirSync(logs).reduce((sum, name) => sum + statSync(join(logs, name)).size, 0);
 }
 
 /** The entries of a log. Its last line may be torn: then nothing that it would have said was promised. */
@@ -126,19 +132,16 @@ function actionsOf(entries: readonly Entry[]): OperatorAction[] {
     }));
 }
 
-/** A producer that was killed asks for the same jobs again, with other times: the first that are there count. */
+/** A producer that was killed asks for the same jobs again, with other times: those that are there count. */
 function jobsOf(entries: readonly Entry[]): AskedJob[] {
   const accepted = new Set(entries.map((entry) => entry.jobAccepted));
-  const jobs = new Map<string, AskedJob>();
-  for (const { job, everyMs, startAt, endAt } of entries) {
-    if (job === undefined || jobs.has(String(job))) continue;
-    jobs.set(String(job), {
+  return entries
+    .filter(({ job }) => job !== undefined)
+    .map(({ job, everyMs, startAt, endAt }) => ({
       key: String(job),
       everyMs: Number(everyMs),
       startMs: Date.parse(String(startAt)),
       endMs: Date.parse(String(endAt)),
       isAccepted: accepted.has(job),
-    });
-  }
-  return [...jobs.values()];
+    }));
 }

@@ -51,6 +51,7 @@ export interface CommandFacts {
 /** A job's history. */
 export interface JobFacts {
   readonly key: string;
+  readonly startMs: number;
   readonly createdMs: number;
   readonly isOver: boolean;
   readonly fires: readonly { readonly ms: number; readonly outcome: string; readonly runId: string | null }[];

@@ -99,7 +99,8 @@ async function loadScheduler(client: pg.Client): Promise<SchedulerFacts> {
   return {
     jobs: await rowsOf<JobFacts>(
       client,
-      `SELECT j.job_key AS key, date_part('epoch', j.created_at) * 1000 AS "createdMs", s.next_fire_at IS NULL AS "isOver",
+      `SELECT j.job_key AS key, round(date_part('epoch', j.start_at) * 1000) AS "startMs",
+              date_part('epoch', j.created_at) * 1000 AS "createdMs", s.next_fire_at IS NULL AS "isOver",
               (SELECT coalesce(json_agg(json_build_object('ms', round(date_part('epoch', f.fire_time) * 1000),
                  'outcome', f.outcome, 'runId', f.run_id) ORDER BY f.fire_time), '[]')
                FROM tallyman.scheduler_fire f WHERE f.job_id = j.job_id) AS fires

@@ -10,7 +10,7 @@ import { type Mutant, mutants } from "./mutants.ts";
 /** A short run on a small fleet, with the faults that matter alone. */
 const shortRun = { seed: 7, everyMs: 400, topics: "postgres", size: "small", keep: false } as const;
 /** A bug that was not seen at first gets more time: on a busy machine little happens in a few seconds. */
-const minutesTried = [0.1, 0.3] as const;
+const minutesTried = [0.1, 0.3, 1] as const;
 /** A mutant may never come to rest; the product must. */
 const restMs = { mutant: 5_000, product: 60_000 };
 

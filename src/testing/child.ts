@@ -4,7 +4,8 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { withTimeout } from "../runtime/index.ts";
 
-const lineTimeoutMs = 30_000;
+/** A machine under load takes its time to start a process. */
+const lineTimeoutMs = 120_000;
 
 /** How a child process is started. */
 export interface ChildOptions {

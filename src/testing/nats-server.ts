@@ -4,10 +4,10 @@ import { existsSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { freePort } from "../database/index.ts";
 import { deferred, withTimeout } from "../runtime/index.ts";
+import { servingPort } from "./serving-port.ts";
 
-const startTimeoutMs = 30_000;
+const startTimeoutMs = 120_000;
 const programs = ["/usr/sbin/nats-server", "/usr/bin/nats-server", "/usr/local/bin/nats-server"];
 const readyLine = "Server is ready";
 const metaLeaderPattern = /cluster (new )?metadata leader/;
@@ -47,7 +47,7 @@ export class NatsServer implements AsyncDisposable {
       clusterPort === undefined
         ? ""
         : `cluster { name: test, listen: "127.0.0.1:${clusterPort}", routes: [${peers}] }`;
-    const server = new NatsServer(name, await freePort(), folder, cluster);
+    const server = new NatsServer(name, await servingPort(), folder, cluster);
     await server.run();
     return server;
   }
@@ -122,7 +122,7 @@ export interface NatsCluster extends AsyncDisposable {
 export async function startNatsCluster(size = 3): Promise<NatsCluster> {
   const routes: number[] = [];
   while (routes.length < size) {
-    const port = await freePort();
+    const port = await servingPort();
     if (!routes.includes(port)) routes.push(port);
   }
   const servers = await Promise.all(

@@ -17,7 +17,8 @@ it("a failed command is retried from the page, and the batch completes before on
   await page.getByRole("link", { name: "3 in troubleshooting" }).waitFor();
   await page.getByRole("link", { name: "Evening shipment" }).click();
   await page.getByText("blocked by").waitFor();
-  expect(await page.getByRole("progressbar").first().getAttribute("aria-valuenow")).toBe("85");
+  const progress = () => page.getByRole("progressbar").first().getAttribute("aria-valuenow");
+  await expect.poll(progress).toBe("85");
   await page.getByRole("link", { name: "3 in troubleshooting" }).click();
   await troubledRow(page, /gateway refuses order 0/).click();
   mend();
@@ -35,7 +36,7 @@ it("a failed command is retried from the page, and the batch completes before on
   await page.getByText("Nothing waits for you").waitFor();
   await page.goBack();
   await page.getByText(/^took/).waitFor();
-  expect(await page.getByRole("progressbar").first().getAttribute("aria-valuenow")).toBe("100");
+  await expect.poll(progress).toBe("100");
   await page.getByText("batch completed").waitFor();
 });
 

@@ -5,6 +5,7 @@ import packaged from "@sparticuz/chromium";
 import { type Browser, chromium } from "playwright-core";
 
 const debian = "/usr/bin/chromium";
+const launchMs = 120_000;
 
 /** Containers have a small /dev/shm, and root can't use the sandbox. */
 const launchArguments = ["--disable-dev-shm-usage", "--no-sandbox", "--font-render-hinting=none"];
@@ -12,7 +13,7 @@ const launchArguments = ["--disable-dev-shm-usage", "--no-sandbox", "--font-rend
 /** Starts a Chromium: the one that PLAYWRIGHT_CHROMIUM names, Debian's, or the one that npm has installed. */
 export async function launchChromium(): Promise<Browser> {
   const executablePath = await chromiumPath();
-  return chromium.launch({ executablePath, args: launchArguments });
+  return chromium.launch({ executablePath, args: launchArguments, timeout: launchMs });
 }
 
 async function chromiumPath(): Promise<string> {

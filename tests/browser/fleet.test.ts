@@ -23,7 +23,7 @@ async function startCoordinator(t: TestContext, tallyman: Tallyman, coordinatorI
 }
 
 async function startWorker(t: TestContext, tallyman: Tallyman, workerId: string) {
-  const quick = { heartbeatIntervalMs: 100, heartbeatTimeoutMs: 2_000, pollIntervalMs: 100 };
+  const quick = { heartbeatIntervalMs: 100, heartbeatTimeoutMs: 20_000, pollIntervalMs: 100 };
   const worker = t.use(tallyman.scheduler.worker({ workerId, ...quick }));
   await worker.start();
   return worker;
@@ -40,7 +40,7 @@ function launchWorker(t: TestContext, workerId: string) {
 it("the leader and a worker are killed, and the grid heals on the screen", async () => {
   await using t = await setup();
   const { tallyman } = await openServer(t);
-  const settings = { heartbeatInterval: 500, heartbeatTimeout: 2_000, leaderLease: 1_500 };
+  const settings = { heartbeatInterval: 500, heartbeatTimeout: 2_000, leaderLease: 6_000 };
   const launch = await coordinatorLauncher(t, settings);
   const leader = await launch("coordinator-1");
   const [next, worker] = [await launch("coordinator-2"), launchWorker(t, "worker-1")];
@@ -48,15 +48,15 @@ it("the leader and a worker are killed, and the grid heals on the screen", async
   const page = await openPage(t, browser(), `${next.url}/fleet`);
   await page.locator("[data-leader=coordinator-1]").waitFor();
   await page.getByText("leads in epoch 1").waitFor();
-  await expect.poll(() => page.locator(".segment[title*=worker-1]").count(), { timeout: 40_000 }).toBe(50);
+  await expect.poll(() => page.locator(".segment[title*=worker-1]").count(), { timeout: 90_000 }).toBe(50);
   for (const { child } of [leader, { child: worker }]) child.kill("SIGKILL");
   expect(await leader.child.exit).toEqual({ code: null, signal: "SIGKILL" });
   await page.locator("[data-leader=coordinator-2]").waitFor();
   await page.getByText("leads in epoch 2").waitFor();
-  await expect.poll(() => page.locator(".segment[title*=worker-2]").count(), { timeout: 40_000 }).toBe(100);
+  await expect.poll(() => page.locator(".segment[title*=worker-2]").count(), { timeout: 90_000 }).toBe(100);
   await page.getByText("100 of 100 owned").waitFor();
   await page.getByRole("row", { name: /worker-1 (unhealthy|offline)/ }).waitFor();
-}, 180_000);
+}, 300_000);
 
 it("a worker is drained from the page, and its segments move", async () => {
   await using t = await setup();

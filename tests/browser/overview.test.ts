@@ -14,7 +14,7 @@ it("what is said about a paused domain leads to the switch that resumes it", asy
   const resume = page.getByRole("button", { name: "Resume orders" });
   await resume.waitFor();
   const isInView = async () => ((await resume.boundingBox())?.y ?? viewport.height) < viewport.height;
-  expect(await isInView()).toBe(false);
+  await expect.poll(isInView).toBe(false);
   await page.getByRole("link", { name: /Paused: orders/ }).click();
   await expect.poll(isInView).toBe(true);
   await page.getByRole("link", { name: "Batches", exact: true }).click();

@@ -128,7 +128,7 @@ it("files that were given up are read page by page, and tried again", async () =
   await page.getByText("0 of 220 ticks indexed, 220 failed").waitFor();
   await untilLive(page);
   const table = page.getByRole("region", { name: "Failed files" });
-  expect(await table.locator("tbody tr").count()).toBe(20);
+  await expect.poll(() => table.locator("tbody tr").count()).toBe(20);
   await page.getByRole("button", { name: "More" }).click();
   await expect.poll(() => table.locator("tbody tr").count()).toBe(22);
   for (const start of starts) await pipeline.write(start, 10);

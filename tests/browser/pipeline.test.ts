@@ -18,7 +18,7 @@ it("a gap appears on the strip and closes", async () => {
   const page = await openPage(t, browser(), `${server.url}/pipeline`);
   const strip = page.getByRole("region", { name: "DummyIndexer" });
   await strip.getByText("300 of 400 ticks indexed, 100 in pending gaps").waitFor();
-  expect(await strip.locator("rect.tick-pending").count()).toBe(50);
+  await expect.poll(() => strip.locator("rect.tick-pending").count()).toBe(50);
   await untilLive(page);
   await page.getByRole("button", { name: "100 – 199" }).click();
   await expect.poll(() => page.url()).toContain("from=100");
@@ -28,7 +28,7 @@ it("a gap appears on the strip and closes", async () => {
   await page.getByRole("button", { name: "Whole range" }).click();
   await pipeline.send(100, 100);
   await strip.getByText("400 of 400 ticks indexed").waitFor();
-  expect(await strip.locator("rect.tick-pending").count()).toBe(0);
+  await expect.poll(() => strip.locator("rect.tick-pending").count()).toBe(0);
   await page.getByText("Every expected tick is covered by a file.").waitFor();
 });
 

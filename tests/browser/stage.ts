@@ -10,7 +10,7 @@ import { launchChromium } from "./chromium.ts";
 const log = logger("browser");
 
 /** Longest wait for something to appear on a page. */
-const waitMs = 15_000;
+const waitMs = 45_000;
 
 /** A browser for the tests of one file. */
 export function useBrowser(): () => Browser {

@@ -5,5 +5,11 @@ import { join } from "node:path";
 export async function killPostgres(folder: string): Promise<void> {
   const text = await readFile(join(folder, "data", "postmaster.pid"), "utf8").catch(() => "");
   const [pid = ""] = text.split("\n");
-  if (pid !== "") process.kill(Number(pid), "SIGQUIT");
+  if (pid === "") return;
+  try {
+    process.kill(Number(pid), "SIGQUIT");
+  } catch (error) {
+    // Its file outlives it.
+    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+  }
 }

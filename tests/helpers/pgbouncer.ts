@@ -7,7 +7,7 @@ import pg from "pg";
 import { freePort } from "../../src/database/index.ts";
 
 const program = "/usr/sbin/pgbouncer";
-const connectTimeoutMs = 10_000;
+const connectTimeoutMs = 60_000;
 
 /** Whether PgBouncer is installed here. */
 export const hasPgBouncer = existsSync(program);

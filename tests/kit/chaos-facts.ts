@@ -96,6 +96,7 @@ export const scheduler: SchedulerFacts = {
   jobs: [
     {
       key: "j",
+      startMs,
       createdMs: startMs - 1,
       isOver: true,
       fires: [

@@ -48,7 +48,7 @@ export function commands(count: number, more: object = {}) {
 /** Waits until the command is in this state. */
 export async function untilStatus(bus: CommandBus, commandId: string, status: string): Promise<void> {
   const now = async () => (await bus.getCommand("d", commandId))?.status;
-  await expect.poll(now, { interval: pollMs, timeout: 20_000 }).toBe(status);
+  await expect.poll(now, { interval: pollMs, timeout: 60_000 }).toBe(status);
 }
 
 /** Waits until the batch has completed, and proves its counters. */

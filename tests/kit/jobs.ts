@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import { CommandBus } from "../../src/commands/index.ts";
-import type { Database } from "../../src/database/index.ts";
+import type { Database, Transaction } from "../../src/database/index.ts";
 import {
   Coordinator,
   JobStore,
@@ -77,6 +77,12 @@ export async function startSchedulerWorker(
   return worker;
 }
 
+interface Account {
+  readonly ledger: readonly LedgerRow[];
+  /** Commands and batches on the bus that jobs have sent at their times. */
+  readonly sent: number;
+}
+
 interface LedgerRow extends Times {
   readonly jobKey: string;
   readonly nextFireMs: number | null;
@@ -94,19 +100,9 @@ interface LedgerRow extends Times {
  * one missed range. Returns how many fired.
  */
 export async function accountForFires(database: Database): Promise<number> {
-  const { rows } = await database.query<LedgerRow>(
-    `SELECT j.job_key AS "jobKey", j.schedule_kind AS kind, j.every_ms AS "everyMs", j.cron, j.time_zone AS "timeZone",
-            (date_part('epoch', j.anchor_at) * 1000)::bigint AS "anchorMs", (date_part('epoch', j.start_at) * 1000)::bigint AS "startMs",
-            (date_part('epoch', j.end_at) * 1000)::bigint AS "endMs", (date_part('epoch', s.next_fire_at) * 1000)::bigint AS "nextFireMs",
-            (SELECT coalesce(json_agg(json_build_object('ms', date_part('epoch', f.fire_time) * 1000,
-                'until', date_part('epoch', f.missed_until) * 1000, 'outcome', f.outcome, 'runs',
-                (SELECT count(*) FROM tallyman.command_bus_command c WHERE c.domain = j.domain AND c.command_id = f.run_id)
-                + (SELECT count(*) FROM tallyman.command_bus_batch b WHERE b.batch_id = f.run_id)) ORDER BY f.fire_time), '[]')
-             FROM tallyman.scheduler_fire f WHERE f.job_id = j.job_id AND NOT f.is_manual) AS fires
-     FROM tallyman.scheduler_job j JOIN tallyman.scheduler_job_state s USING (job_id) ORDER BY j.job_key`,
-  );
+  const { ledger, sent } = await database.transaction(readAccount);
   let fired = 0;
-  for (const job of rows) {
+  for (const job of ledger) {
     let expected: number | null = job.fires[0]?.ms ?? job.nextFireMs;
     for (const { ms, until, outcome, runs } of job.fires) {
       expect({ job: job.jobKey, ms, runs }).toEqual({
@@ -120,10 +116,27 @@ export async function accountForFires(database: Database): Promise<number> {
     if (job.fires.length > 0)
       expect({ job: job.jobKey, next: job.nextFireMs }).toEqual({ job: job.jobKey, next: expected });
   }
-  const { rows: sent } = await database.query<{ n: number }>(
-    `SELECT (SELECT count(*) FROM tallyman.command_bus_command WHERE batch_id IS NULL)
-          + (SELECT count(*) FROM tallyman.command_bus_batch) - (SELECT count(*) FROM tallyman.scheduler_fire WHERE is_manual) AS n`,
-  );
-  expect({ sent: Number(sent[0]?.n) }).toEqual({ sent: fired });
+  expect({ sent }).toEqual({ sent: fired });
   return fired;
+}
+
+/** All as of one moment: a statement of a worker that was killed may still be carried out. */
+async function readAccount(tx: Transaction): Promise<Account> {
+  await tx.query("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ");
+  const { rows: ledger } = await tx.query<LedgerRow>(
+    `SELECT j.job_key AS "jobKey", j.schedule_kind AS kind, j.every_ms AS "everyMs", j.cron, j.time_zone AS "timeZone",
+            (date_part('epoch', j.anchor_at) * 1000)::bigint AS "anchorMs", (date_part('epoch', j.start_at) * 1000)::bigint AS "startMs",
+            (date_part('epoch', j.end_at) * 1000)::bigint AS "endMs", (date_part('epoch', s.next_fire_at) * 1000)::bigint AS "nextFireMs",
+            (SELECT coalesce(json_agg(json_build_object('ms', date_part('epoch', f.fire_time) * 1000,
+                'until', date_part('epoch', f.missed_until) * 1000, 'outcome', f.outcome, 'runs',
+                (SELECT count(*) FROM tallyman.command_bus_command c WHERE c.domain = j.domain AND c.command_id = f.run_id)
+                + (SELECT count(*) FROM tallyman.command_bus_batch b WHERE b.batch_id = f.run_id)) ORDER BY f.fire_time), '[]')
+             FROM tallyman.scheduler_fire f WHERE f.job_id = j.job_id AND NOT f.is_manual) AS fires
+     FROM tallyman.scheduler_job j JOIN tallyman.scheduler_job_state s USING (job_id) ORDER BY j.job_key`,
+  );
+  const { rows } = await tx.query<{ sent: number }>(
+    `SELECT (SELECT count(*) FROM tallyman.command_bus_command WHERE batch_id IS NULL)
+          + (SELECT count(*) FROM tallyman.command_bus_batch) - (SELECT count(*) FROM tallyman.scheduler_fire WHERE is_manual) AS sent`,
+  );
+  return { ledger, sent: Number(rows[0]?.sent) };
 }

@@ -26,7 +26,7 @@ export const quick = {
   retryDelayMs: 20,
 };
 
-const waitMs = 20_000;
+const waitMs = 60_000;
 const lookMs = 5;
 
 /** One tick with a cell and an organism that follow from its number. */

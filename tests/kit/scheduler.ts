@@ -46,8 +46,7 @@ export async function coordinatorLauncher(
       id,
     ];
     const child = t.use(startChild(main, { args }));
-    // A machine under load takes its time to start a process.
-    const line = await child.line("Coordinator ").catch(() => child.line("Coordinator "));
+    const line = await child.line("Coordinator ");
     return { id, child, url: /http:\S+\d/.exec(line)?.[0] ?? "" };
   };
 }
@@ -67,7 +66,7 @@ export async function ask(
 export async function until<T>(
   what: string,
   look: () => Promise<T | undefined | false>,
-  timeoutMs = 30_000,
+  timeoutMs = 60_000,
 ): Promise<T> {
   for (const deadline = performance.now() + timeoutMs; performance.now() < deadline; await sleep(20)) {
     const found = await look();

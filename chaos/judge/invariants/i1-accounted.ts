@@ -15,6 +15,7 @@ export function checkAccounted({ evidence, commands, scheduler }: Facts): Violat
     ...completionFaults(commands, byId),
     ...strangers(evidence.intents, commands, new Set(scheduler?.jobs.flatMap(runIdsOf))),
     ...evidence.jobs.flatMap((job) => jobFaults(job, scheduler?.jobs ?? [], byId)),
+    ...strangeJobs(evidence.jobs, scheduler?.jobs ?? []),
   ];
 }
 
@@ -79,6 +80,7 @@ function jobFaults(
 ): Violation[] {
   const job = jobs.find(({ key }) => key === asked.key);
   if (!job) return asked.isAccepted ? [lost(`job ${asked.key} was accepted and is not there`)] : [];
+  if (job.startMs !== asked.startMs) return []; // it was asked for again, and that counts
   const fires = new Map(job.fires.map((fire) => [fire.ms, fire]));
   const times = timesOf(asked, job.createdMs);
   const missed = times.filter((ms) => fires.get(ms)?.outcome !== "FIRED");
@@ -95,6 +97,12 @@ function jobFaults(
       wrong(`job ${job.key} fired at ${new Date(ms).toISOString()}, which is none of its times`),
     ),
   ];
+}
+
+function strangeJobs(asked: readonly AskedJob[], jobs: readonly JobFacts[]): Violation[] {
+  const isAsked = (job: JobFacts) =>
+    asked.some(({ key, startMs }) => key === job.key && startMs === job.startMs);
+  return jobs.filter((job) => !isAsked(job)).map(({ key }) => wrong(`nobody asked for job ${key} as it is`));
 }
 
 function timesOf({ startMs, endMs, everyMs }: AskedJob, createdMs: number): number[] {

@@ -35,6 +35,8 @@ export async function schedulerDemo(
   say(`${leader} leads in term ${leaderEpoch}, ${failoverMs} ms later.`);
   await until("all jobs to have fired", async () => fires.handled >= firesExpected);
   await until("the killed coordinator to stand by again", isBack);
+  // On a slow machine a worker may have been taken for dead meanwhile.
+  await until("all segments to have an owner again", () => isShared(scheduler));
   const { segmentsOwned, total, spread } = await ownership(scheduler);
   await processes.stop();
   for (const key of keys) await scheduler.jobs.remove(key);
@@ -105,6 +107,8 @@ async function addJobs({ jobs }: Scheduler, domain: string): Promise<string[]> {
 
 /** Kills the process that leads, and starts it again as whoever looks after it would; returns when another leads. */
 async function killLeader({ coordinators: register }: Scheduler, processes: DemoProcesses) {
+  // On a slow machine a short lease runs out now and then.
+  await until("a leader", async () => (await register.findLeader()) !== undefined);
   const { coordinatorId, epoch } = await register.leader();
   const { lastHeartbeatTime } = await register.coordinator(coordinatorId);
   const killedMs = performance.now();

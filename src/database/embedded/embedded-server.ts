@@ -140,7 +140,8 @@ export class EmbeddedServer {
     } catch (error) {
       // Another process may have started it a moment before us: then ours fails on the pid file.
       const pidFile = await readPidFile(this.#postmaster.folder);
-      if (!pidFile?.isAlive) throw error;
+      if (!pidFile?.isAlive && !isHeldByRemains(error)) throw error;
+      await sleep(retryMs);
     }
   }
 
@@ -171,6 +172,11 @@ export class EmbeddedServer {
       if (!this.#closed) log.error("Could not attach again", { error });
     });
   }
+}
+
+/** Whether processes of a killed server have not ended yet; the next one can't start before they have. */
+function isHeldByRemains(error: unknown): boolean {
+  return /shared memory block .*is still in use/.test((error as Error).message);
 }
 
 /** False while the server starts up, shuts down, or is being stopped by the last one out. */
