@@ -20,7 +20,7 @@ import {
 import { Failures } from "./failures.ts";
 import { FileIntake } from "./file-intake.ts";
 import { FileReadError, FileReader } from "./file-reader.ts";
-import { type FlushContext, Flusher, type FlushOutcome, messagesOf } from "./flusher.ts";
+import { type FlushContext, Flusher, type FlushOutcome } from "./flusher.ts";
 import type { FileChunk, IndexedFile } from "./indexed-file.ts";
 import { Indexer, type RunScoped } from "./indexer.ts";
 import { IndexerCounts } from "./indexer-counts.ts";
@@ -264,30 +264,32 @@ export abstract class BatchIndexer<Desc extends DescMessage = typeof TickDataSch
   }
 
   async #settle(runId: string, flush: Flush<MessageShape<Desc>>, outcome: FlushOutcome): Promise<void> {
-    if (outcome.kind === "committed") await this.#committed(flush);
+    if (outcome.kind === "committed") await this.#committed(flush, outcome.acknowledged);
     if (outcome.kind === "lost") for (const file of outcome.files) await this.#lose(file.filename);
     if (outcome.kind === "failed") await this.#flushSingly(runId, flush);
   }
 
-  async #committed(flush: Flush<MessageShape<Desc>>): Promise<void> {
-    const settled = this.#topic?.capabilities.transactionalAck ? messagesOf(flush.steps) : [];
+  async #committed(
+    flush: Flush<MessageShape<Desc>>,
+    acknowledged: readonly TopicMessage<BatchInfo>[],
+  ): Promise<void> {
     this.#buffer.remove(flush);
     this.#counts.ticks.increment(flush.ticks.length);
     this.log.debug("Flushed", { ticks: flush.ticks.length, files: flush.steps.length });
-    for (const step of flush.steps) if (step.completes) await this.#completed(step, settled);
+    for (const step of flush.steps) if (step.completes) await this.#completed(step, acknowledged);
   }
 
-  async #completed({ file }: FileStep, settled: readonly TopicMessage<BatchInfo>[]): Promise<void> {
+  async #completed({ file }: FileStep, acknowledged: readonly TopicMessage<BatchInfo>[]): Promise<void> {
     const { coordinator, idempotency } = this.#components;
     this.#admission.files.delete(file.filename);
     this.#counts.batches.increment();
     coordinator?.settleClaims([file.filename]);
-    if (file.message && !settled.includes(file.message)) await this.#acknowledgeLate(file);
+    if (file.message && !acknowledged.includes(file.message)) await this.#acknowledgeLate(file);
     await idempotency?.markProcessed(file.storageKey);
     await this.#failures.succeeded(file);
   }
 
-  /** After the commit, where the topic can't share it: an ack that gets lost brings the file again, and it is done. */
+  /** After the commit, where it was not part of it: an ack that gets lost brings the file again, and it is done. */
   async #acknowledgeLate(file: IndexedFile): Promise<void> {
     await this.#admission.acknowledge(file.message).catch((error: unknown) => {
       this.log.debug("Not acknowledged, will be delivered again", {

@@ -168,6 +168,38 @@ describe("an announcement", () => {
     expect(await seenTicks(t)).toEqual(range(0, 20));
   });
 
+  it("that comes while its file is flushed is acknowledged too, though the flush knew nothing of it", async () => {
+    class Searching extends Recorder {
+      protected override getRequiredComponents() {
+        return new Set<ComponentType>([...super.getRequiredComponents(), "GAP_DETECTION"]);
+      }
+    }
+    await using t = await setup();
+    const { pipeline, resources } = await open(t);
+    await pipeline.writeMetadata(9);
+    await pipeline.send(0, 10);
+    const given = await resources(60_000);
+    const topic = given.topic;
+    const { ack, pollMany } = topic;
+    const announced = deferred();
+    const inFlush: number[] = [];
+    topic.pollMany = async (...args) => {
+      const messages = await pollMany.apply(topic, args);
+      if (messages.length > 0) setImmediate(() => announced.resolve()); // when the indexer has taken note of it
+      return messages;
+    };
+    topic.ack = async (messages, options) => {
+      if (options?.tx) inFlush.push([messages].flat().length);
+      await announced.promise;
+      await ack.call(topic, messages, options);
+    };
+    // The file is found as missing, before its announcement is asked for, and flushed at once.
+    await started(t, new Searching("searching", given, { ...quick, insertBatchSize: 10 }));
+    await until("it is settled", async () => (await lagOf(pipeline.topics, "recorder")) === 0);
+    expect(inFlush).toEqual([0]);
+    expect(await seenTicks(t)).toEqual(range(0, 10));
+  });
+
   it("that was lost is made up for by the sweep", async () => {
     await using t = await setup();
     const { pipeline, resources } = await open(t);

@@ -20,7 +20,11 @@ export interface FlushContext {
 
 /** How a flush ended. */
 export type FlushOutcome =
-  | { readonly kind: "committed" }
+  | {
+      readonly kind: "committed";
+      /** Announcements whose acknowledgement is known to have committed with it. */
+      readonly acknowledged: readonly TopicMessage<BatchInfo>[];
+    }
   /** These files are no longer ours; nothing was written. */
   | { readonly kind: "lost"; readonly files: readonly IndexedFile[] }
   /** Sink, storage or network are down; nothing is known to be written. */
@@ -52,24 +56,25 @@ export class Flusher<T> {
   /** @param merge write as if all rows might be there already */
   async flush(runId: string, flush: Flush<T>, merge = false): Promise<FlushOutcome> {
     try {
-      await this.#write(runId, flush, merge);
+      const acknowledged = await this.#write(runId, flush, merge);
       crashPoint("indexer.after-commit");
-      return { kind: "committed" };
+      return { kind: "committed", acknowledged };
     } catch (error) {
       return this.#explain(flush, error);
     }
   }
 
-  async #write(runId: string, flush: Flush<T>, merge: boolean): Promise<void> {
+  async #write(runId: string, flush: Flush<T>, merge: boolean): Promise<readonly TopicMessage<BatchInfo>[]> {
     const { database, coordinator, writeTicks } = this.#resources;
     const steps = flush.steps.map(claimStep);
-    await database.forRun(runSchemaName(runId)).transaction(async (tx) => {
+    return database.forRun(runSchemaName(runId)).transaction(async (tx) => {
       if (coordinator) refuseLost(flush.steps, await coordinator.lockClaims(steps, { tx }));
       const mayExist = merge || flush.steps.some(({ file }) => file.claimVersion !== 1);
       if (flush.ticks.length > 0) await writeTicks(flush.ticks, { tx, mayExist });
       crashPoint("indexer.after-write");
-      await pipelined(this.#advance(steps, tx), this.#acknowledge(flush.steps, tx));
+      const [, acknowledged] = await pipelined(this.#advance(steps, tx), this.#acknowledge(flush.steps, tx));
       crashPoint("indexer.after-ack");
+      return acknowledged;
     });
   }
 
@@ -77,9 +82,16 @@ export class Flusher<T> {
     await this.#resources.coordinator?.advanceClaims(steps, { tx });
   }
 
-  async #acknowledge(steps: readonly FileStep[], tx: Transaction): Promise<void> {
+  /** Those that are there now: one that comes before the commit is not among them. */
+  async #acknowledge(
+    steps: readonly FileStep[],
+    tx: Transaction,
+  ): Promise<readonly TopicMessage<BatchInfo>[]> {
     const { topic } = this.#resources;
-    if (topic?.capabilities.transactionalAck) await ignoreStale(topic.ack(messagesOf(steps), { tx }));
+    if (!topic?.capabilities.transactionalAck) return [];
+    const messages = messagesOf(steps);
+    await ignoreStale(topic.ack(messages, { tx }));
+    return messages;
   }
 
   async #explain(flush: Flush<T>, error: unknown): Promise<FlushOutcome> {
@@ -100,7 +112,7 @@ export class Flusher<T> {
           ? entry.resumeAt
           : undefined;
       };
-      if (steps.every((step) => positionOf(step) === step.to)) return { kind: "committed" };
+      if (steps.every((step) => positionOf(step) === step.to)) return { kind: "committed", acknowledged: [] };
       const lost = steps.filter((step) => positionOf(step) !== step.from);
       return { kind: "lost", files: lost.map(({ file }) => file) };
     } catch (error) {
@@ -110,7 +122,7 @@ export class Flusher<T> {
 }
 
 /** The announcements of the files that end with these steps. */
-export function messagesOf(steps: readonly FileStep[]): TopicMessage<BatchInfo>[] {
+function messagesOf(steps: readonly FileStep[]): TopicMessage<BatchInfo>[] {
   return steps.flatMap(({ file, completes }) => (completes && file.message ? [file.message] : []));
 }
 
