@@ -206,6 +206,7 @@ describe("a chaos run", () => {
       );
       process.stdout.write(`${summaryOf(result)}\n`);
       expect(result.faults, lines.join("\n")).toBeGreaterThan(minutes * 10);
+      expect(Object.entries(result.judged).filter(([, amount]) => amount === 0)).toEqual([]);
       expect({ isGreen: isGreen(result), folder: isGreen(result) ? "" : folder }).toEqual({
         isGreen: true,
         folder: "",

@@ -13,8 +13,8 @@ export interface ChildSettings {
   readonly runs: readonly RunPlan[];
   /** How far its wall clock is off. */
   readonly clockOffsetMs: number;
-  /** When the faults end, and with them the jobs. */
-  readonly faultsEndAt: string;
+  /** How long the faults strike, and the jobs fire. */
+  readonly faultMs: number;
 }
 
 /** The variable that carries the settings. */

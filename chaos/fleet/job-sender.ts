@@ -7,12 +7,11 @@ const againMs = 200;
 const startInMs = 1_000;
 const jobCount = 24;
 
-/** Jobs at many intervals, which must fire at each of their times until the faults end. */
+/** Jobs at many intervals, which must fire at each of their times, about as long as faults strike. */
 export async function createJobs(jobs: JobStore): Promise<void> {
   const log = openLog();
   const startAt = new Date(Date.now() + startInMs);
-  const endAt = new Date(settings.faultsEndAt);
-  if (startAt >= endAt) return;
+  const endAt = new Date(startAt.getTime() + settings.faultMs);
   const list = Array.from({ length: jobCount }, (_, n) => ({
     key: `every-${n}`,
     schedule: { everyMs: 400 + n * 70 },

@@ -32,8 +32,6 @@ export interface Member {
 }
 
 const startWithinMs = 180_000;
-/** About how long a fleet takes to start; faults begin after it. */
-const startMs: Readonly<Record<FleetSize, number>> = { full: 8_000, small: 4_000 };
 
 /** Everything that a chaos run consists of: folder, database, topics, storage and processes. */
 export class Stage {
@@ -136,8 +134,7 @@ async function membersOf(
   { seed, parts, size, faultMs }: StageOptions,
   scriptOf: (role: string) => URL,
 ): Promise<Map<string, Member>> {
-  const faultsEndAt = new Date(Date.now() + startMs[size] + faultMs).toISOString();
-  const shared = { seed, folder, natsUrl: nats?.url, runs, faultsEndAt };
+  const shared = { seed, folder, natsUrl: nats?.url, runs, faultMs };
   const members = new Map<string, Member>();
   for (const slot of slotsOf(parts, runs, size)) {
     const { proxy: network, url: databaseUrl } = await TcpProxy.start(() => postgres.url);
