@@ -1,5 +1,6 @@
+import { Socket } from "node:net";
 import pg from "pg";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { TcpProxy } from "../../tests/helpers/tcp-proxy.ts";
 import { deferred } from "../runtime/index.ts";
 import { setup } from "../testing/index.ts";
@@ -12,6 +13,18 @@ describe("Database", () => {
     await Promise.all(Array.from({ length: 100 }, () => database.query("SELECT pg_sleep(0.001)")));
     expect(database.stats).toMatchObject({ max: 3, active: 0, waiting: 0 });
     expect(database.stats.total).toBeLessThanOrEqual(3);
+  });
+
+  it("asks the system to probe every connection soon, so that a server that vanished is noticed", async () => {
+    await using t = await setup();
+    using setKeepAlive = vi.spyOn(Socket.prototype, "setKeepAlive");
+    const database = await t.connect();
+    await database.query("SELECT 1");
+    database.listener.subscribe("anything", () => undefined);
+    await expect.poll(() => database.listener.isConnected).toBe(true);
+    const delays = setKeepAlive.mock.calls.map(([isOn, delayMs]) => isOn && delayMs);
+    expect(delays.length).toBeGreaterThanOrEqual(2);
+    expect(new Set(delays)).toEqual(new Set([10_000]));
   });
 
   it("reads int8 as a number and refuses one that a number can't hold", async () => {

@@ -1,6 +1,7 @@
 import type { Socket } from "node:net";
 import pg from "pg";
 import { backoffMs, logger, sleep } from "../runtime/index.ts";
+import { keepAlive } from "./keep-alive.ts";
 import { quoteIdentifier } from "./schema-names.ts";
 
 const log = logger("database.listener");
@@ -86,7 +87,7 @@ export class Listener {
     const client = new pg.Client({
       connectionString: this.#url ?? "",
       application_name: "tallyman listen",
-      keepAlive: true,
+      ...keepAlive,
       connectionTimeoutMillis: connectTimeoutMs,
       pipeline: true,
     } as pg.ClientConfig);

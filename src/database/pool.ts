@@ -1,6 +1,7 @@
 import pg from "pg";
 import { TallymanError } from "../errors/index.ts";
 import { logger, type OptionDefaults, required, resolveOptions } from "../runtime/index.ts";
+import { keepAlive } from "./keep-alive.ts";
 import { defaultSchema } from "./schema-names.ts";
 import { typeParsers } from "./type-parsers.ts";
 
@@ -60,7 +61,7 @@ export function createPool(options: PoolOptions): pg.Pool {
     application_name: options.applicationName,
     connectionTimeoutMillis: options.acquireTimeoutMs,
     idleTimeoutMillis: idleTimeoutMs,
-    keepAlive: true,
+    ...keepAlive,
     types: typeParsers,
     pipeline: true,
   } as pg.PoolConfig);
