@@ -171,7 +171,7 @@ describe("tallyman worker --exit-when-idle", () => {
     expect(child.lines).toEqual(["1 completed, 0 moved to the troubleshooting queue."]);
   });
 
-  it("ends by a signal while something waits for its time", async () => {
+  it.each(["SIGTERM", "SIGHUP"] as const)("ends by %s while something waits for its time", async (signal) => {
     await using t = await setup();
     const bus = openBus(t);
     await bus.send("d", "T", { data: 1, runAt: later });
@@ -180,7 +180,7 @@ describe("tallyman worker --exit-when-idle", () => {
     await expect
       .poll(async () => (await bus.getCommand("d", first))?.status, { timeout: 30_000 })
       .toBe("COMPLETED");
-    child.kill("SIGTERM");
+    child.kill(signal);
     expect(await child.exit, child.errorOutput).toEqual({ code: 0, signal: null });
   });
 });

@@ -3,6 +3,7 @@ import { Command } from "commander";
 import type { Config, Tallyman } from "../app/index.ts";
 import { runUntilSignal } from "../runtime/index.ts";
 import { configuredServer, withServerFlags } from "./api-server.ts";
+import { interruptSignals } from "./interrupt.ts";
 import { openConfig, openTallyman } from "./open.ts";
 import { type GlobalOptions, printResult } from "./output.ts";
 
@@ -66,5 +67,5 @@ async function runCoordinator(tallyman: Tallyman, config: Config, options: Optio
     { coordinatorId, url },
     `Coordinator ${coordinatorId} listens on ${url}. Ctrl+C stops.`,
   );
-  await runUntilSignal([server, coordinator]);
+  await runUntilSignal([server, coordinator], { signals: interruptSignals });
 }

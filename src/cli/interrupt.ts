@@ -1,7 +1,9 @@
 import { constants } from "node:os";
 import { TallymanError } from "../errors/index.ts";
 
-const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+/** What ends a command: Ctrl+C, a supervisor, a closed terminal. */
+export const interruptSignals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+
 const interrupted = new AbortController();
 let received: NodeJS.Signals | undefined;
 
@@ -10,7 +12,7 @@ export const interruption: AbortSignal = interrupted.signal;
 
 /** From now on the first signal asks the command to end; a second one ends the process at once. */
 export function listenForInterruption(): void {
-  for (const signal of signals) {
+  for (const signal of interruptSignals) {
     process.on(signal, () => {
       if (received) process.exit(exitCodeOf(signal));
       received = signal;

@@ -1,6 +1,7 @@
 import { Command } from "commander";
 import { runUntilSignal } from "../runtime/index.ts";
 import { parseDuration, parseNumber } from "./command-options.ts";
+import { interruptSignals } from "./interrupt.ts";
 import { openConfig, openTallyman } from "./open.ts";
 import { type GlobalOptions, printResult, printStep } from "./output.ts";
 
@@ -37,7 +38,7 @@ export function schedulerWorkerCommand(): Command {
       tallyman.metrics.register("service", "scheduler-worker", worker);
       const { workerId } = worker;
       printStep(options, `Scheduler worker ${workerId} fires due jobs. Ctrl+C stops.`);
-      await runUntilSignal([worker]);
+      await runUntilSignal([worker], { signals: interruptSignals });
       const metrics = worker.getMetrics();
       const { jobs_fired: fired = 0, jobs_missed: missed = 0, jobs_parked: parked = 0 } = metrics;
       const text = `${fired} fired, ${missed} missed, ${parked} parked; segments given back.`;

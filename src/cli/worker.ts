@@ -3,11 +3,18 @@ import type { CommandBus, CommandHandler, Worker } from "../commands/index.ts";
 import { TallymanError } from "../errors/index.ts";
 import { runUntilSignal, sleep } from "../runtime/index.ts";
 import { defaultDomain, parseNumber } from "./command-options.ts";
+import { interruptSignals } from "./interrupt.ts";
 import { loadModule } from "./load-module.ts";
 import { openConfig, openTallyman } from "./open.ts";
 import { type GlobalOptions, printResult, printStep } from "./output.ts";
 
 const idlePollMs = 200;
+
+/** For running handlers to end by themselves, and as long again to end when they are told to. */
+const handlerDrainMs = 30_000;
+/** For the last outcomes. */
+const settleMs = 10_000;
+const shutdown = { signals: interruptSignals, drainMs: 2 * handlerDrainMs + settleMs };
 
 interface Options extends GlobalOptions {
   readonly handlers: string;
@@ -42,12 +49,17 @@ export function workerCommand(): Command {
       // Not withTallyman: an interruption must not close the database before running handlers have ended.
       await using tallyman = await openTallyman(options, config);
       const { commands } = tallyman;
-      const worker = commands.worker({ domain, concurrency, handlers: module.handlers });
+      const worker = commands.worker({
+        domain,
+        concurrency,
+        handlers: module.handlers,
+        drainMs: handlerDrainMs,
+      });
       printStep(
         options,
         `Working on domain '${domain}': ${Object.keys(module.handlers).join(", ")}. Ctrl+C stops.`,
       );
-      await (options.exitWhenIdle ? runUntilIdle(commands, worker) : runUntilSignal([worker]));
+      await (options.exitWhenIdle ? runUntilIdle(commands, worker) : runUntilSignal([worker], shutdown));
       const metrics = worker.getMetrics();
       const { commands_completed: completed = 0, commands_troubleshooting: troubled = 0 } = metrics;
       printResult(
@@ -66,7 +78,7 @@ async function runUntilIdle(commands: CommandBus, worker: Worker): Promise<void>
   // What it fails with is thrown below, when running handlers have ended.
   watch.catch(() => undefined);
   try {
-    await runUntilSignal([worker], { signal: idle.signal });
+    await runUntilSignal([worker], { ...shutdown, signal: idle.signal });
   } finally {
     ended.abort();
     await watch;

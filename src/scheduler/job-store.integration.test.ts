@@ -2,8 +2,9 @@ import pg from "pg";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { command, openJobs } from "../../tests/kit/jobs.ts";
+import { CommandBus } from "../commands/index.ts";
 import { setup } from "../testing/index.ts";
-import { Fleet } from "./index.ts";
+import { Fleet, JobStore } from "./index.ts";
 
 describe("JobStore", () => {
   it("stores a job with its defaults, in the segment of its key", async () => {
@@ -264,6 +265,37 @@ describe("JobStore", () => {
     } finally {
       await client.end();
     }
+  });
+
+  it("needs no connection beside the caller's transaction", async () => {
+    await using t = await setup();
+    const database = await t.connect({ poolMax: 1, acquireTimeoutMs: 5_000 });
+    const bus = t.use(new CommandBus(database));
+    const jobs = new JobStore(database, bus);
+    await database.transaction(async (tx) => {
+      await jobs.create("k", { schedule: hourly, command }, { tx });
+      await jobs.update("k", { maxFires: 3 }, { tx });
+      await jobs.run("k", { tx });
+    });
+    expect(await jobs.get("k")).toMatchObject({ maxFires: 3 });
+    await database.transaction((tx) => jobs.remove("k", { tx }));
+    expect(await jobs.get("k")).toBeNull();
+  });
+
+  it("removes a job after whoever is changing it, with all of its history", async () => {
+    await using t = await setup();
+    const { jobs } = openJobs(t);
+    await jobs.create("k", { schedule: hourly, command });
+    let removing: Promise<void> | undefined;
+    await t.database.transaction(async (tx) => {
+      await jobs.run("k", { tx });
+      removing = jobs.remove("k");
+      await expect.poll(() => waiting(t.database), { timeout: 20_000 }).toBe(1);
+      await jobs.update("k", { maxFires: 3 }, { tx });
+    });
+    await removing;
+    expect(await jobs.get("k")).toBeNull();
+    expect((await t.database.query("SELECT FROM tallyman.scheduler_fire")).rowCount).toBe(0);
   });
 
   it("moves jobs when the number of segments changes, those created meanwhile too", async () => {

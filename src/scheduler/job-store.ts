@@ -111,12 +111,13 @@ export class JobStore {
   ): Promise<void> {
     if (jobs.length > createManyMax) throw invalidJob(`more than ${createManyMax} in one call`);
     if (jobs.length === 0) return;
-    const nowMs = (await serverNow(this.#database)).getTime();
+    const executor = tx ? this.#database.join(tx) : this.#database;
+    const nowMs = (await serverNow(executor)).getTime();
     const toStore: JobToStore[] = [];
     for (const { key, ...given } of jobs) toStore.push(await this.#newJob(key, given, nowMs));
     refuseSameKeys(toStore);
     try {
-      await insertJobs(tx ? this.#database.join(tx) : this.#database, toStore);
+      await insertJobs(executor, toStore);
     } catch (error) {
       throw errorCodeOf(error) === "23505" ? jobExists(error) : error;
     }
@@ -175,7 +176,7 @@ export class JobStore {
    * @throws TallymanError JOB_NOT_FOUND
    */
   async remove(key: string, { tx }: TransactionOption = {}): Promise<void> {
-    if (!(await deleteJob(tx ? this.#database.join(tx) : this.#database, key))) throw jobNotFound(key);
+    await this.#locked(key, tx, (inside, job) => deleteJob(inside, job.jobId));
   }
 
   /**

@@ -149,7 +149,8 @@ export class ManagedService implements Monitorable {
     const wasFailed = this.#state === "ERROR";
     await this.#instance?.stop();
     await this.#launching?.catch(() => undefined);
-    if (wasFailed) this.#enter("STOPPED");
+    // A start that came meanwhile counts, whatever it led to.
+    if (wasFailed && !this.#isWanted && this.#state === "ERROR") this.#enter("STOPPED");
   }
 
   async pause(): Promise<void> {
@@ -161,7 +162,9 @@ export class ManagedService implements Monitorable {
   }
 
   async restart(): Promise<void> {
+    const stops = this.#stops + 1;
     await this.stop();
+    if (this.#stops !== stops) throw this.#stoppedWhileStarting();
     await this.start();
   }
 
@@ -206,7 +209,7 @@ export class ManagedService implements Monitorable {
   async #begin(): Promise<void> {
     const stops = this.#stops;
     const instance = this.#instance ?? (await this.#make());
-    if (this.#stops !== stops) throw new TallymanError("ABORTED", `${this.name} was stopped while starting.`);
+    if (this.#stops !== stops) throw this.#stoppedWhileStarting();
     const failures = this.#failures;
     await instance.start().catch((error: unknown) => {
       // A start that fails from ERROR changes no state, so nobody has told us.
@@ -284,9 +287,10 @@ export class ManagedService implements Monitorable {
     try {
       await elapsed;
       this.#pending = undefined;
-      this.#restarts.increment();
-      // A start that has failed may still be releasing what it had.
+      // A start that has failed may still be releasing what it had; a stop may come meanwhile.
       await this.#launching?.catch(() => undefined);
+      if (!this.#isWanted) return;
+      this.#restarts.increment();
       await this.#launch();
     } catch (error) {
       if (!isAbort(error)) log.debug("A restart failed", { service: this.name, reason: String(error) });
@@ -310,6 +314,10 @@ export class ManagedService implements Monitorable {
   #existing(action: ServiceAction): Service {
     if (this.#instance) return this.#instance;
     throw this.#wrongState(action);
+  }
+
+  #stoppedWhileStarting(): TallymanError {
+    return new TallymanError("ABORTED", `${this.name} was stopped while starting.`);
   }
 
   #wrongState(action: ServiceAction, cause?: unknown): TallymanError {

@@ -193,6 +193,23 @@ describe("ServiceBoard and ServiceControl", () => {
     flush.resolve();
   });
 
+  it("sign off though a service hangs in what somebody asked for", async () => {
+    await using t = await setup();
+    const { world, board } = await open(t, "alpha");
+    const flush = deferred();
+    world.probe("a").flushing = () => flush.promise;
+    const control = new ServiceControl(t.database);
+    const stopping = control.request("stop", "a", { requestedBy });
+    await expect.poll(() => world.events, { timeout: 20_000 }).toContain("a flushes");
+    const message = "Signing off before all that was asked of services is done.";
+    t.logs.expectLog({ logger: "services.board", level: "warn", message });
+    await board.stop();
+    expect(await control.list()).toEqual([]);
+    flush.resolve();
+    expect(await stopping).toMatchObject({ state: "STOPPED" });
+    expect(await control.list()).toEqual([]);
+  });
+
   it("forget processes that were lost a day ago", async () => {
     await using t = await setup();
     await t.database.query(

@@ -2,7 +2,14 @@ import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import type { Database } from "../../database/index.ts";
 import { toTallymanError } from "../../errors/index.ts";
-import { type GivenOptions, logger, resolveOptions, Service, WakeUp } from "../../runtime/index.ts";
+import {
+  type GivenOptions,
+  logger,
+  resolveOptions,
+  Service,
+  WakeUp,
+  withTimeout,
+} from "../../runtime/index.ts";
 import type { ServiceManager } from "./service-manager.ts";
 import {
   type ManagerRow,
@@ -19,6 +26,9 @@ const prunedAfter = { managerMs: dayMs, requestMs: 30 * dayMs };
 
 /** Turns that a manager may miss before it counts as lost. */
 const missedTurnsMax = 5;
+
+/** How long a board that stops waits for what was asked of services: one that hangs must not keep its process. */
+const signOffWaitMs = 5_000;
 
 /** Room for the suffix below PostgreSQL's 63 bytes of a channel's name. */
 const schemaLettersMax = 40;
@@ -99,9 +109,16 @@ export class ServiceBoard extends Service {
 
   protected override async onStop(): Promise<void> {
     for (const unsubscribe of this.#unsubscribe.splice(0)) unsubscribe();
-    await Promise.all(this.#acting);
+    await this.#finishActing();
     await removeManager(this.#database, this.managerId).catch((error) =>
       log.warn("This process could not sign off; it is shown as lost for a while.", { error }),
+    );
+  }
+
+  async #finishActing(): Promise<void> {
+    const acting = Promise.all(this.#acting);
+    await withTimeout(acting, signOffWaitMs, "What was asked of services").catch((error) =>
+      log.warn("Signing off before all that was asked of services is done.", { error }),
     );
   }
 
@@ -139,8 +156,9 @@ export class ServiceBoard extends Service {
     );
     const channel = serviceChannel(this.#database);
     try {
-      // What was asked for shows in the list before whoever asked is told that it is done.
-      await this.#publish();
+      // What was asked for shows in the list before whoever asked is told that it is done. A board that
+      // has signed off shows nothing more.
+      if (this.state !== "STOPPED") await this.#publish();
       await finishRequest(this.#database, requestId, { ...outcome, channel });
     } catch (error) {
       log.warn("The outcome of a request could not be told.", { requestId, error });

@@ -317,6 +317,45 @@ describe("a service that fails", () => {
     await clock.advance(100_000);
     expect(states(manager)).toBe("a STOPPED");
   });
+
+  it("is not restarted either when the stop comes while its failed start still releases what it had", async () => {
+    await using manager = managerOf(`services: { a: { type: Probe, ${policy} } }`);
+    const release = deferred();
+    world.prepare = (probe) => {
+      probe.starting = async () => {
+        probe.starting = async () => {};
+        throw new Error("no network");
+      };
+      probe.flushing = () => release.promise;
+    };
+    const starting = manager.start();
+    await reaches(manager, "a", "ERROR");
+    await clock.advance(1_000);
+    const stopping = manager.act("stop", "a");
+    release.resolve();
+    await Promise.all([starting, stopping]);
+    await settle();
+    expect(states(manager)).toBe("a STOPPED");
+    expect(world.events.filter((event) => event === "a starts")).toHaveLength(1);
+    expect(manager.status()[0]?.restarts).toBe(0);
+  });
+
+  it("is shown as it is when it is stopped and started at once", async () => {
+    await using manager = managerOf("services: { a: { type: Probe, restart: { policy: never } } }");
+    await manager.start();
+    expectFailure("a", "boom");
+    world.probe("a").fail("boom");
+    await reaches(manager, "a", "ERROR");
+    await Promise.all([manager.act("stop", "a"), manager.act("start", "a")]);
+    expect(states(manager)).toBe("a RUNNING");
+
+    world.probe("a").fail("boom");
+    await reaches(manager, "a", "ERROR");
+    world.probe("a").starting = () => Promise.reject(new Error("no network"));
+    const [, started] = await Promise.allSettled([manager.act("stop", "a"), manager.act("start", "a")]);
+    expect(started).toMatchObject({ status: "rejected" });
+    expect(manager.status()[0]).toMatchObject({ state: "ERROR", error: "no network" });
+  });
 });
 
 describe("actions", () => {
@@ -337,6 +376,22 @@ describe("actions", () => {
       "c RUNNING → STOPPED",
       "c STOPPED → RUNNING",
     ]);
+  });
+
+  it("do not start a service again that is stopped in the middle of its restart", async () => {
+    const manager = managerOf("services: { a: { type: Probe } }");
+    const flush = deferred();
+    world.prepare = (probe) => {
+      probe.flushing = () => flush.promise;
+    };
+    await manager.start();
+    const restarting = manager.act("restart", "a");
+    const refused = expect(restarting).rejects.toMatchObject({ code: "ABORTED" });
+    const stopping = manager.stop();
+    flush.resolve();
+    await Promise.all([refused, stopping]);
+    expect(states(manager)).toBe("a STOPPED");
+    expect(world.events).toEqual(["a starts", "a flushes", "a flushed"]);
   });
 
   it.each([

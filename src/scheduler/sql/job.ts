@@ -199,15 +199,13 @@ export async function setPaused(
   );
 }
 
-/** Removes a job with its history; false when there is none. */
-export async function deleteJob(executor: Executor, key: string): Promise<boolean> {
-  const { rowCount } = await executor.query(
-    `WITH j AS (DELETE FROM tallyman.scheduler_job WHERE job_key = $1 RETURNING job_id),
-     f AS (DELETE FROM tallyman.scheduler_fire f USING j WHERE f.job_id = j.job_id)
-     SELECT FROM j`,
-    [key],
+/** Removes a job with its history; the caller has locked it. */
+export async function deleteJob(tx: Transaction, jobId: number): Promise<void> {
+  await tx.query(
+    `WITH f AS (DELETE FROM tallyman.scheduler_fire WHERE job_id = $1)
+     DELETE FROM tallyman.scheduler_job WHERE job_id = $1`,
+    [jobId],
   );
-  return rowCount === 1;
 }
 
 /** Runs a job by hand, at once; undefined when there is none. */
