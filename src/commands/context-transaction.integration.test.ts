@@ -152,4 +152,33 @@ describe("context.transaction", () => {
     const { rows } = await t.database.query("SELECT count(*)::int AS n FROM effect");
     expect(rows).toEqual([{ n: 0 }]);
   });
+
+  it("holds nobody up when its time is over while a statement waits for a lock", async () => {
+    await using t = await setup();
+    const bus = openBus(t);
+    await t.database.query("CREATE TABLE effect (n int)");
+    await t.database.query("INSERT INTO effect VALUES (0)");
+    const timedOut = deferred();
+    const add = ({ attempt }: { attempt: number }, context: CommandContext) =>
+      context.transaction(async (tx) => {
+        if (attempt === 1) {
+          context.signal.addEventListener("abort", () => timedOut.resolve());
+          await context.extend(1);
+        }
+        await tx.query("UPDATE effect SET n = n + 1");
+      });
+    await startWorker(t, bus, { Waits: add, T: () => "done" }, { leaseMs: 60_000 });
+    const other = await t.connect();
+    const waiting = await other.transaction(async (tx) => {
+      await tx.query("SELECT FROM effect FOR UPDATE");
+      const commandId = await bus.send("d", "Waits", { data: {} });
+      await timedOut.promise;
+      await untilStatus(bus, await bus.send("d", "T", { data: {} }), "COMPLETED");
+      expect(await events(bus, commandId)).not.toContain("RETRY_SCHEDULED");
+      return commandId;
+    });
+    await untilStatus(bus, waiting, "COMPLETED");
+    expect(await bus.getCommand("d", waiting)).toMatchObject({ attempts: 2 });
+    expect((await t.database.query("SELECT n FROM effect")).rows).toEqual([{ n: 1 }]);
+  });
 });
