@@ -181,4 +181,33 @@ describe("context.transaction", () => {
     expect(await bus.getCommand("d", waiting)).toMatchObject({ attempts: 2 });
     expect((await t.database.query("SELECT n FROM effect")).rows).toEqual([{ n: 1 }]);
   });
+
+  it("leaves connections free, however many workers share the pool", async () => {
+    await using t = await setup();
+    const bus = openBus(t, await t.connect({ poolMax: 3 }));
+    const asked = deferred();
+    const finish = deferred();
+    let open = 0;
+    const hold = (context: CommandContext) =>
+      context.transaction(async () => {
+        open++;
+        await finish.promise;
+      });
+    await startWorker(t, bus, { Holds: (_command, context) => hold(context), T: () => "done" });
+    const waits = (_command: unknown, context: CommandContext) => {
+      const holding = hold(context);
+      asked.resolve();
+      return holding;
+    };
+    await startWorker(t, bus, { Waits: waits }, { domain: "other" });
+    const first = await bus.send("d", "Holds", { data: {} });
+    await expect.poll(() => open, { timeout: 20_000 }).toBe(1);
+    await bus.send("other", "Waits", { data: {} });
+    await asked.promise;
+    await untilStatus(bus, await bus.send("d", "T", { data: {} }), "COMPLETED");
+    expect(open).toBe(1);
+    finish.resolve();
+    await untilStatus(bus, first, "COMPLETED");
+    await expect.poll(() => open, { timeout: 20_000 }).toBe(2);
+  });
 });
