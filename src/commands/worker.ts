@@ -166,6 +166,7 @@ export class Worker extends Service implements Monitorable {
     await this.#outcomes.stop();
     await this.#renewal?.stop();
     await maintained;
+    this.#leases.forgetAll();
     const ended = this.#leases.takeEnded();
     if (ended.length > 0) await endLeases(this.#host.database, ended).catch(() => undefined);
   }
