@@ -31,6 +31,8 @@ export class Attempt implements CommandContext {
   /** What the handler asked for, perhaps before it first waited. */
   #extendedMs: number | undefined;
   #hasTransaction = false;
+  /** Resolves when the command's own transaction holds no locks any more. */
+  #released: Promise<unknown> | undefined;
   /** Rejects when the attempt's time is over, or its worker stops; made when there is a transaction to end. */
   #over: Deferred<never> | undefined;
   /** What the command's own transaction did, once it has committed. */
@@ -60,7 +62,11 @@ export class Attempt implements CommandContext {
     this.#overLater().reject(reason);
   }
 
-  /** A running handler's outcome, or TIMED_OUT; then its signal is aborted, and whatever it still does is in vain. */
+  /**
+   * A running handler's outcome, or TIMED_OUT; then its signal is aborted, and whatever it still does is in vain.
+   * Not before its transaction has let go of the command: a statement that runs keeps its locks even when the
+   * rollback is sent, and an outcome that waits for them would keep those of all other commands waiting.
+   */
   async race<T>(running: PromiseLike<T>): Promise<T> {
     const timeout = deferred<never>();
     this.#timeout = timeout;
@@ -68,6 +74,7 @@ export class Attempt implements CommandContext {
     try {
       return await Promise.race([running, timeout.promise]);
     } finally {
+      await this.#released;
       clearTimeout(this.#timer);
       this.#timeout = undefined;
     }
@@ -97,16 +104,24 @@ export class Attempt implements CommandContext {
     }
     this.#hasTransaction = true;
     try {
-      const { result, settled } = await this.#host.limitTransactions(() =>
-        this.#host.database.transaction((tx) => this.#untilOver(this.#workAndComplete(tx, work))),
-      );
-      // Not before the commit: until then, and when nobody knows whether it counts, the command is not settled.
-      this.settled = settled;
-      return result;
+      return await this.#host.limitTransactions(() => {
+        const working = this.#workAndCommit(work);
+        this.#released = working.catch(() => undefined);
+        return working;
+      });
     } catch (error) {
       markOutage(error);
       throw error;
     }
+  }
+
+  async #workAndCommit<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+    const { result, settled } = await this.#host.database.transaction((tx) =>
+      this.#untilOver(this.#workAndComplete(tx, work)),
+    );
+    // Not before the commit: until then, and when nobody knows whether it counts, the command is not settled.
+    this.settled = settled;
+    return result;
   }
 
   /**

@@ -56,8 +56,10 @@ export class BatchWatcher {
     this.#watched.add(watched);
     return {
       cancel: () => void this.#watched.delete(watched),
+      // A transaction that is tried again has another id, and its watch may have been dropped with the first.
       createdBy: (xid) => {
         watched.xid = xid;
+        this.#watched.add(watched);
       },
     };
   }

@@ -152,4 +152,62 @@ describe("context.transaction", () => {
     const { rows } = await t.database.query("SELECT count(*)::int AS n FROM effect");
     expect(rows).toEqual([{ n: 0 }]);
   });
+
+  it("holds nobody up when its time is over while a statement waits for a lock", async () => {
+    await using t = await setup();
+    const bus = openBus(t);
+    await t.database.query("CREATE TABLE effect (n int)");
+    await t.database.query("INSERT INTO effect VALUES (0)");
+    const timedOut = deferred();
+    const add = ({ attempt }: { attempt: number }, context: CommandContext) =>
+      context.transaction(async (tx) => {
+        if (attempt === 1) {
+          context.signal.addEventListener("abort", () => timedOut.resolve());
+          await context.extend(1);
+        }
+        await tx.query("UPDATE effect SET n = n + 1");
+      });
+    await startWorker(t, bus, { Waits: add, T: () => "done" }, { leaseMs: 60_000 });
+    const other = await t.connect();
+    const waiting = await other.transaction(async (tx) => {
+      await tx.query("SELECT FROM effect FOR UPDATE");
+      const commandId = await bus.send("d", "Waits", { data: {} });
+      await timedOut.promise;
+      await untilStatus(bus, await bus.send("d", "T", { data: {} }), "COMPLETED");
+      expect(await events(bus, commandId)).not.toContain("RETRY_SCHEDULED");
+      return commandId;
+    });
+    await untilStatus(bus, waiting, "COMPLETED");
+    expect(await bus.getCommand("d", waiting)).toMatchObject({ attempts: 2 });
+    expect((await t.database.query("SELECT n FROM effect")).rows).toEqual([{ n: 1 }]);
+  });
+
+  it("leaves connections free, however many workers share the pool", async () => {
+    await using t = await setup();
+    const bus = openBus(t, await t.connect({ poolMax: 3 }));
+    const asked = deferred();
+    const finish = deferred();
+    let open = 0;
+    const hold = (context: CommandContext) =>
+      context.transaction(async () => {
+        open++;
+        await finish.promise;
+      });
+    await startWorker(t, bus, { Holds: (_command, context) => hold(context), T: () => "done" });
+    const waits = (_command: unknown, context: CommandContext) => {
+      const holding = hold(context);
+      asked.resolve();
+      return holding;
+    };
+    await startWorker(t, bus, { Waits: waits }, { domain: "other" });
+    const first = await bus.send("d", "Holds", { data: {} });
+    await expect.poll(() => open, { timeout: 20_000 }).toBe(1);
+    await bus.send("other", "Waits", { data: {} });
+    await asked.promise;
+    await untilStatus(bus, await bus.send("d", "T", { data: {} }), "COMPLETED");
+    expect(open).toBe(1);
+    finish.resolve();
+    await untilStatus(bus, first, "COMPLETED");
+    await expect.poll(() => open, { timeout: 20_000 }).toBe(2);
+  });
 });

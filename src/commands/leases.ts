@@ -110,6 +110,11 @@ export class Leases {
     }
   }
 
+  /** Renews nothing any more: what is not settled comes back when the database sees its lease run out. */
+  forgetAll(): void {
+    this.#leases.clear();
+  }
+
   #lose(token: number, lease: Lease): void {
     this.#leases.delete(token);
     for (const listener of lease.onLost) listener();

@@ -45,9 +45,16 @@ export class OutcomeBuffer {
     return this.#buffer.pending;
   }
 
-  /** Calls back with true when the outcome counts, with false when the command was no longer ours. */
+  /**
+   * Calls back with true when the outcome counts, with false when the command was no longer ours, and with an
+   * error when it was not stored: also when it comes after stop(), from a handler that nobody waited for.
+   */
   post(settlement: Settlement, settle: (counts: boolean | Error) => void): void {
-    this.#buffer.post(settlement, settle);
+    try {
+      this.#buffer.post(settlement, settle);
+    } catch (error) {
+      settle(error as Error);
+    }
   }
 
   stop(): Promise<void> {

@@ -1,11 +1,13 @@
 import type { CallerClient, Database, Transaction } from "../database/index.ts";
-import { isAbort, WakeUp } from "../runtime/index.ts";
+import { type Clock, isAbort, systemClock, WakeUp } from "../runtime/index.ts";
 import type { Hints } from "./hints.ts";
-import { acknowledgeReplies, type ReplyRow, receiveReplies } from "./sql/reply.ts";
+import { acknowledgeReplies, giveBackReplies, type ReplyRow, receiveReplies } from "./sql/reply.ts";
 
 const pollIntervalMs = 1_000;
 const hideMsDefault = 30_000;
 const pageDefault = 100;
+/** A page that is not read by then is taken anew, so that a loop's body has as long again before another reader gets its reply. */
+const pageMsMax = hideMsDefault / 2;
 
 /** What became of a command that asked for a reply. */
 export type Reply = ReplyRow;
@@ -23,11 +25,13 @@ export class ReplyQueue {
   readonly queue: string;
   readonly #database: Database;
   readonly #hints: Hints;
+  readonly #clock: Clock;
 
   /** @internal */
-  constructor(database: Database, hints: Hints, queue: string) {
+  constructor(database: Database, hints: Hints, queue: string, clock: Clock = systemClock) {
     this.#database = database;
     this.#hints = hints;
+    this.#clock = clock;
     this.queue = queue;
   }
 
@@ -55,8 +59,13 @@ export class ReplyQueue {
     });
     try {
       while (!signal?.aborted) {
+        const sentMs = this.#clock.monotonicMs();
         const replies = await this.receive();
-        for (const reply of replies) {
+        for (const [index, reply] of replies.entries()) {
+          if (this.#clock.monotonicMs() - sentMs > pageMsMax) {
+            await giveBackReplies(this.#database, replies.slice(index));
+            break;
+          }
           yield reply;
           await this.acknowledge([reply]);
         }

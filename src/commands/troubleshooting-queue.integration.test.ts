@@ -1,8 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { commands, openBus, startWorker, untilFinished, untilStatus } from "../../tests/kit/commands.ts";
-import { setup, type TestContext } from "../testing/index.ts";
+import { FakeClock, setup, type TestContext } from "../testing/index.ts";
 import { type CommandBus, InvalidOperationError, PermanentError } from "./index.ts";
+import { ReplyQueue } from "./reply-queue.ts";
 
 /** A batch whose commands are all in the troubleshooting queue, and no worker. */
 async function troubled(t: TestContext, bus: CommandBus, count: number, more: object = {}): Promise<string> {
@@ -156,6 +157,21 @@ describe("replies", () => {
     const ids = await bus.sendMany("d", commands(200, { replyTo: "q" }));
     await Promise.all(readers);
     expect(got.sort()).toEqual(ids.sort());
+  });
+
+  it("takes the rest of a page anew when a reader is slow, before another reader gets it too", async () => {
+    await using t = await setup();
+    const bus = openBus(t);
+    await startWorker(t, bus, { T: () => 1 });
+    await untilFinished(bus, await bus.createBatch("d", commands(3, { replyTo: "q" })));
+    const clock = new FakeClock();
+    const deliveries: number[] = [];
+    for await (const { deliveryCount } of new ReplyQueue(t.database, bus.hints, "q", clock)) {
+      deliveries.push(deliveryCount);
+      if (deliveries.length === 1) await clock.advance(16_000);
+      if (deliveries.length === 3) break;
+    }
+    expect(deliveries).toEqual([1, 2, 2]);
   });
 });
 

@@ -69,6 +69,59 @@ describe("what a worker holds", () => {
     expect(await bus.getCommand("d", commandId)).toMatchObject({ status: "PENDING", attempts: 1 });
   });
 
+  it("comes back when its handler ended after the stop, and says so", async () => {
+    await using t = await setup();
+    t.logs.expectLog({ logger: "commands.worker", level: "warn", message: "1 handlers did not end; *" });
+    t.logs.expectLog({
+      logger: "commands.worker",
+      level: "error",
+      message: "The outcome of command * was not stored; it comes back after its lease: *",
+    });
+    const bus = openBus(t);
+    const started = deferred();
+    const finish = deferred();
+    const worker = await startWorker(
+      t,
+      bus,
+      {
+        T: async () => {
+          started.resolve();
+          await finish.promise;
+        },
+      },
+      { drainMs: 10, leaseMs: 3_000 },
+    );
+    const commandId = await bus.send("d", "T", { data: {} });
+    await started.promise;
+    await worker.stop();
+    finish.resolve();
+    await expect.poll(() => worker.getMetrics().commands_held, { timeout: 20_000 }).toBe(0);
+    await worker.start();
+    await untilStatus(bus, commandId, "COMPLETED");
+    expect(await bus.getCommand("d", commandId)).toMatchObject({ lostLeases: 1 });
+  });
+
+  it("comes back when its handler outlasts the stop, though the same worker starts again", async () => {
+    await using t = await setup();
+    t.logs.expectLog({ logger: "commands.worker", level: "warn", message: "1 handlers did not end; *" });
+    const bus = openBus(t);
+    const started = deferred();
+    const finish = deferred();
+    let runs = 0;
+    const hangOnce = async () => {
+      started.resolve();
+      if (++runs === 1) await finish.promise;
+    };
+    const worker = await startWorker(t, bus, { T: hangOnce }, { drainMs: 10, leaseMs: 3_000 });
+    const commandId = await bus.send("d", "T", { data: {} });
+    await started.promise;
+    await worker.stop();
+    await worker.start();
+    await untilStatus(bus, commandId, "COMPLETED");
+    finish.resolve();
+    expect(await bus.getCommand("d", commandId)).toMatchObject({ lostLeases: 1 });
+  });
+
   it("gives a lost worker's commands to others, aborts its signal and refuses its late outcome", async () => {
     await using t = await setup();
     const bus = openBus(t);

@@ -18,12 +18,12 @@ import type { CommandHandler } from "./command-handler.ts";
 import type { CommandType } from "./command-schemas.ts";
 import { settlementOfFailure, textOf } from "./failure.ts";
 import { FailureLog } from "./failure-log.ts";
+import { handlerTransactions } from "./handler-transactions.ts";
 import { Handlers } from "./handlers.ts";
 import { Leases } from "./leases.ts";
 import { maintainUntilStopped } from "./maintenance-loop.ts";
 import { OutcomeBuffer } from "./outcome-buffer.ts";
 import { prefetchLimit } from "./prefetch.ts";
-import { Semaphore } from "./semaphore.ts";
 import { type ClaimedRow, claimCommands, endLeases } from "./sql/claim.ts";
 import type { Outcome, Settlement } from "./sql/settle.ts";
 import { settlementOfSuccess } from "./success.ts";
@@ -32,7 +32,6 @@ import { type WorkerOptions, workerDefaults, workerRules } from "./worker-option
 
 const log = logger("commands.worker");
 
-const connectionsKeptFree = 2;
 /** Groups of outcomes that wait for their commit while further handlers are started. */
 const unsettledGroupsMax = 4;
 const claimRetry = { initialMs: 100, maxMs: 5_000, factor: 2, jitter: 0.5 };
@@ -87,7 +86,7 @@ export class Worker extends Service implements Monitorable {
     this.#failures = new FailureLog(options.clock);
     this.#hint = new WakeUp(options.clock);
     this.#room = new WakeUp(options.clock);
-    const transactions = new Semaphore(Math.max(1, database.stats.max - connectionsKeptFree));
+    const transactions = handlerTransactions(database);
     this.#host = {
       database,
       leases: this.#leases,
@@ -167,6 +166,7 @@ export class Worker extends Service implements Monitorable {
     await this.#outcomes.stop();
     await this.#renewal?.stop();
     await maintained;
+    this.#leases.forgetAll();
     const ended = this.#leases.takeEnded();
     if (ended.length > 0) await endLeases(this.#host.database, ended).catch(() => undefined);
   }

@@ -39,6 +39,19 @@ export async function receiveReplies(
   return rows.toSorted((a, b) => a.replyId - b.replyId);
 }
 
+/** Shows replies that were taken to all readers again; those delivered again meanwhile stay hidden. */
+export async function giveBackReplies(
+  executor: Executor,
+  replies: readonly Pick<ReplyRow, "replyId" | "deliveryCount">[],
+): Promise<void> {
+  await executor.query(
+    `UPDATE tallyman.command_bus_reply r SET visible_at = clock_timestamp()
+     FROM unnest($1::bigint[], $2::integer[]) AS d (reply_id, delivery_count)
+     WHERE r.reply_id = d.reply_id AND r.delivery_count = d.delivery_count`,
+    [replies.map(({ replyId }) => replyId), replies.map(({ deliveryCount }) => deliveryCount)],
+  );
+}
+
 /** Removes replies that were taken; those delivered again meanwhile stay. */
 export async function acknowledgeReplies(
   executor: Executor,
