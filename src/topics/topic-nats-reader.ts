@@ -4,7 +4,7 @@ import { errors, headers, type Msg, type NatsConnection, nanos } from "@nats-io/
 import { isTallymanError } from "../errors/index.ts";
 import { crashPoint, linkedAbort, sleep, systemClock, throwIfAborted, WakeUp } from "../runtime/index.ts";
 import { ensureConsumer } from "./nats/consumers.ts";
-import { isPassing, natsError, persistently } from "./nats/failures.ts";
+import { isPassing, natsError, passingMsMax, persistently } from "./nats/failures.ts";
 import { decodeState, type GroupState, type NatsGroups } from "./nats/groups.ts";
 import {
   consumerOf,
@@ -271,6 +271,7 @@ export class NatsTopicReader<Desc extends DescMessage> extends TopicReaderBase<D
 
   /** False when the consumer is gone, and with it the claim. */
   async #confirm({ message, epoch, deadlineMs }: Held, body: string): Promise<boolean> {
+    const giveUpMs = Math.min(deadlineMs, systemClock.monotonicMs() + passingMsMax);
     for (;;) {
       try {
         await this.#target.connection.request(message.reply ?? "", body, { timeout: ackTimeoutMs });
@@ -278,7 +279,7 @@ export class NatsTopicReader<Desc extends DescMessage> extends TopicReaderBase<D
       } catch (error) {
         await this.#refresh(true).catch(() => undefined);
         if (this.#state.epoch !== epoch || this.#state.isDeleted) return false;
-        const isLate = systemClock.monotonicMs() > deadlineMs;
+        const isLate = systemClock.monotonicMs() >= giveUpMs;
         if (!isPassing(error) || isLate) throw natsError(error);
         await sleep(retryMs);
       }
