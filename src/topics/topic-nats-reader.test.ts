@@ -2,6 +2,7 @@ import { getEventListeners } from "node:events";
 import { errors } from "@nats-io/transport-node";
 import { describe, expect, it, vi } from "vitest";
 import { BatchInfoSchema } from "../contracts/index.ts";
+import { deferred } from "../runtime/index.ts";
 import { type NatsReaderTarget, NatsTopicReader } from "./topic-nats-reader.ts";
 import { resolveReaderOptions } from "./topic-options.ts";
 
@@ -12,7 +13,10 @@ const unused = () => Promise.reject(new Error("unused"));
 const delivered = { subject: "tallyman.topic.t._", reply: "$JS.ACK.s.c.1.7.1.0.0", data: new Uint8Array() };
 
 /** A reader on a connection whose pulls end like this, and whose requests are answered like that. */
-function readerOf(pull: () => readonly unknown[], request: () => Promise<unknown> = unused) {
+function readerOf(
+  pull: () => Iterable<unknown> | AsyncIterable<unknown>,
+  request: () => Promise<unknown> = unused,
+) {
   const updates = { unsubscribe: () => undefined };
   const connection = {
     subscribe: (_subject: string, options?: object) => {
@@ -65,5 +69,24 @@ describe("an ack", () => {
     await expect(reader.ack(message ?? [])).rejects.toMatchObject({ code: "NATS_UNREACHABLE" });
     clock.mockRestore();
     expect(nowMs).toBe(30_000);
+  });
+});
+
+describe("a close", () => {
+  it("waits for a poll that was left, and is none the worse for its failure", async () => {
+    const [pulling, lost] = [deferred(), deferred()];
+    const reader = readerOf(async function* () {
+      pulling.resolve();
+      await lost.promise;
+      yield nothing;
+    });
+    const leaving = new AbortController();
+    const polling = reader.poll(20_000, leaving.signal);
+    await pulling.promise;
+    leaving.abort();
+    await expect(polling).rejects.toMatchObject({ code: "ABORTED" });
+    const closing = reader.close();
+    lost.reject(new errors.ClosedConnectionError());
+    await expect(closing).resolves.toBeUndefined();
   });
 });

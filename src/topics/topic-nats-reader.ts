@@ -87,7 +87,7 @@ export class NatsTopicReader<Desc extends DescMessage> extends TopicReaderBase<D
   override async close(): Promise<void> {
     await super.close();
     this.#updates.unsubscribe();
-    await Promise.all(this.#leaving);
+    await Promise.allSettled(this.#leaving);
   }
 
   protected override async receive({
@@ -140,12 +140,14 @@ export class NatsTopicReader<Desc extends DescMessage> extends TopicReaderBase<D
     tx: InTransaction["tx"],
   ): Promise<Set<number>> {
     if (tx) throw unsupported("NATS can't dead-letter in a transaction of PostgreSQL.");
-    if (!this.#find(message)) return new Set();
+    const held = this.#find(message);
+    if (!held) return new Set();
     const { deadLetterTopic } = this.options;
     await this.#target.ensureDeadLetterTopic();
     const origin = headers();
     origin.set(originGroupHeader, this.group);
-    const msgID = `${this.group}:${message.position}`;
+    // Several topics may share one for their letters, and a seek back delivers anew.
+    const msgID = `${this.topic}:${this.group}:${held.epoch}:${message.position}`;
     await persistently(() =>
       this.#target.client.publish(subjectOf(deadLetterTopic, message.runId ?? ""), letter, {
         msgID,
