@@ -65,6 +65,33 @@ describe(`NatsTopics${why}`, () => {
   });
 });
 
+describe(`dead letters on NATS${why}`, () => {
+  it.skipIf(isMissing)("are kept apart by topic, and by delivery after a seek", async () => {
+    await using t = await setup();
+    const server = t.use(await NatsServer.start());
+    const topics = t.use(await NatsTopics.connect({ servers: server.url }));
+    const deadLetterFirst = async (topic: string) => {
+      await using reader = await topics.reader(BatchInfoSchema, {
+        topic,
+        group: "g",
+        deadLetterTopic: "dead",
+      });
+      const [message] = await reader.pollMany(1, 20_000);
+      expect(message?.position).toBe(1);
+      if (message) await reader.deadLetter(message, { error: new Error("no"), sourceService: "test" });
+    };
+    for (const topic of ["a", "b"]) {
+      await using writer = await topics.writer(BatchInfoSchema, { topic });
+      await writer.send(create(BatchInfoSchema));
+      await deadLetterFirst(topic);
+    }
+    await topics.seekGroup("a", "g", "beginning");
+    await deadLetterFirst("a");
+    const dead = (await topics.listTopics()).find(({ name }) => name === "dead");
+    expect(dead?.messages).toBe(3);
+  });
+});
+
 function disposable(value: NatsConnection) {
   return { value, [Symbol.asyncDispose]: () => value.close() };
 }

@@ -1,8 +1,19 @@
 import { execFileSync } from "node:child_process";
-import { mkdir, mkdtemp, readdir, readFile, rm, symlink, utimes, writeFile } from "node:fs/promises";
+import {
+  type FileHandle,
+  mkdir,
+  mkdtemp,
+  open as openFile,
+  readdir,
+  readFile,
+  rm,
+  symlink,
+  utimes,
+  writeFile,
+} from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { MetadataInfoSchema } from "../contracts/index.ts";
 import { type StorageConformanceContext, storageConformance } from "../testing/index.ts";
 import { FileSystemStorage } from "./index.ts";
@@ -43,6 +54,15 @@ describe("FileSystemStorage conforms:", () => {
 
 describe("FileSystemStorage", () => {
   const records = [Buffer.from("a"), Buffer.from("b")];
+
+  it("syncs the folder of a file that it finds: its writer may have died before", async () => {
+    const { key } = await open().writeBatch("run-1", 0, 9, records);
+    await using file = await openFile(join(root, key));
+    const sync = vi.spyOn(Object.getPrototypeOf(file) as FileHandle, "sync");
+    await open().writeBatch("run-1", 0, 9, records);
+    expect(sync).toHaveBeenCalledTimes(1);
+    sync.mockRestore();
+  });
 
   it("refuses to read, write or list through a symbolic link", async () => {
     const outside = join(folder, "outside");

@@ -102,8 +102,13 @@ class FileSystemDriver implements StorageDriver {
 
   async firstExisting(keys: readonly string[]): Promise<string | undefined> {
     for (const key of keys) {
-      const found = await lstat(join(this.place, key)).catch(() => undefined);
-      if (found) return key;
+      const path = join(this.place, key);
+      if (!(await lstat(path).catch(() => undefined))) continue;
+      // Who wrote it may have died before it was recorded durably.
+      await syncFolder(dirname(path)).catch((error: unknown) => {
+        throw fileSystemError(error, "write", key);
+      });
+      return key;
     }
     return undefined;
   }
@@ -139,11 +144,11 @@ class FileSystemDriver implements StorageDriver {
    */
   async #publish(temporary: string, key: string, mode: PutMode): Promise<"written" | "exists"> {
     const path = await this.#makeFolderOf(key);
+    const isTaken = mode === "create" && !(await linkOrRename(temporary, path));
     if (mode === "replace") await rename(temporary, path);
-    else if (!(await linkOrRename(temporary, path))) return "exists";
     crashPoint("storage.linked");
     await syncFolder(dirname(path));
-    return "written";
+    return isTaken ? "exists" : "written";
   }
 
   /**

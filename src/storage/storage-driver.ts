@@ -34,7 +34,7 @@ export interface StorageDriver {
    * @throws TallymanError STORAGE_FILE_NOT_FOUND, STORAGE_UNAVAILABLE
    */
   open(key: string): Promise<StoredBytes>;
-  /** Which of a few keys is there; the first when several are. */
+  /** Which of a few keys is there, and durable; the first when several are. */
   firstExisting(keys: readonly string[]): Promise<string | undefined>;
   /**
    * Names of what lies directly in a folder, files and folders alike, in any order; none when the folder

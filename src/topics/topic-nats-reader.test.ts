@@ -1,14 +1,22 @@
 import { getEventListeners } from "node:events";
 import { errors } from "@nats-io/transport-node";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { BatchInfoSchema } from "../contracts/index.ts";
+import { deferred } from "../runtime/index.ts";
 import { type NatsReaderTarget, NatsTopicReader } from "./topic-nats-reader.ts";
 import { resolveReaderOptions } from "./topic-options.ts";
 
 const nothing = { headers: { code: 404, description: "No Messages" } };
 
-/** A reader on a connection whose pulls end like this. */
-function readerOf(pull: () => readonly unknown[]) {
+const unused = () => Promise.reject(new Error("unused"));
+
+const delivered = { subject: "tallyman.topic.t._", reply: "$JS.ACK.s.c.1.7.1.0.0", data: new Uint8Array() };
+
+/** A reader on a connection whose pulls end like this, and whose requests are answered like that. */
+function readerOf(
+  pull: () => Iterable<unknown> | AsyncIterable<unknown>,
+  request: () => Promise<unknown> = unused,
+) {
   const updates = { unsubscribe: () => undefined };
   const connection = {
     subscribe: (_subject: string, options?: object) => {
@@ -22,11 +30,14 @@ function readerOf(pull: () => readonly unknown[]) {
       };
     },
     publish: () => undefined,
+    request,
   };
   const state = { epoch: 1, startSequence: 1, isPaused: false, isDeleted: false, createdAtMs: 0 };
   const manager = { consumers: { add: async () => ({}) } };
-  const target = { connection, manager, state } as unknown as NatsReaderTarget;
-  return new NatsTopicReader(BatchInfoSchema, resolveReaderOptions({ topic: "t", group: "g" }), target);
+  const groups = { find: async () => state };
+  const target = { connection, manager, groups, state } as unknown as NatsReaderTarget;
+  const options = resolveReaderOptions({ topic: "t", group: "g", claimTimeoutMs: 0 });
+  return new NatsTopicReader(BatchInfoSchema, options, target);
 }
 
 describe("a poll", () => {
@@ -42,5 +53,40 @@ describe("a poll", () => {
       throw new errors.ClosedConnectionError();
     });
     await expect(reader.poll(0)).rejects.toMatchObject({ code: "NATS_UNREACHABLE" });
+  });
+});
+
+describe("an ack", () => {
+  it("gives up after half a minute, though the claim never runs out", async () => {
+    let nowMs = 0;
+    const clock = vi.spyOn(performance, "now").mockImplementation(() => nowMs);
+    const unanswered = () => {
+      nowMs += 5_000;
+      return Promise.reject(nowMs > 100_000 ? new Error("asked for ever") : new errors.TimeoutError());
+    };
+    await using reader = readerOf(() => [delivered], unanswered);
+    const [message] = await reader.pollMany(1, 0);
+    await expect(reader.ack(message ?? [])).rejects.toMatchObject({ code: "NATS_UNREACHABLE" });
+    clock.mockRestore();
+    expect(nowMs).toBe(30_000);
+  });
+});
+
+describe("a close", () => {
+  it("waits for a poll that was left, and is none the worse for its failure", async () => {
+    const [pulling, lost] = [deferred(), deferred()];
+    const reader = readerOf(async function* () {
+      pulling.resolve();
+      await lost.promise;
+      yield nothing;
+    });
+    const leaving = new AbortController();
+    const polling = reader.poll(20_000, leaving.signal);
+    await pulling.promise;
+    leaving.abort();
+    await expect(polling).rejects.toMatchObject({ code: "ABORTED" });
+    const closing = reader.close();
+    lost.reject(new errors.ClosedConnectionError());
+    await expect(closing).resolves.toBeUndefined();
   });
 });

@@ -4,7 +4,7 @@ import { errors, headers, type Msg, type NatsConnection, nanos } from "@nats-io/
 import { isTallymanError } from "../errors/index.ts";
 import { crashPoint, linkedAbort, sleep, systemClock, throwIfAborted, WakeUp } from "../runtime/index.ts";
 import { ensureConsumer } from "./nats/consumers.ts";
-import { isPassing, natsError, persistently } from "./nats/failures.ts";
+import { isPassing, natsError, passingMsMax, persistently } from "./nats/failures.ts";
 import { decodeState, type GroupState, type NatsGroups } from "./nats/groups.ts";
 import {
   consumerOf,
@@ -87,7 +87,7 @@ export class NatsTopicReader<Desc extends DescMessage> extends TopicReaderBase<D
   override async close(): Promise<void> {
     await super.close();
     this.#updates.unsubscribe();
-    await Promise.all(this.#leaving);
+    await Promise.allSettled(this.#leaving);
   }
 
   protected override async receive({
@@ -140,12 +140,14 @@ export class NatsTopicReader<Desc extends DescMessage> extends TopicReaderBase<D
     tx: InTransaction["tx"],
   ): Promise<Set<number>> {
     if (tx) throw unsupported("NATS can't dead-letter in a transaction of PostgreSQL.");
-    if (!this.#find(message)) return new Set();
+    const held = this.#find(message);
+    if (!held) return new Set();
     const { deadLetterTopic } = this.options;
     await this.#target.ensureDeadLetterTopic();
     const origin = headers();
     origin.set(originGroupHeader, this.group);
-    const msgID = `${this.group}:${message.position}`;
+    // Several topics may share one for their letters, and a seek back delivers anew.
+    const msgID = `${this.topic}:${this.group}:${held.epoch}:${message.position}`;
     await persistently(() =>
       this.#target.client.publish(subjectOf(deadLetterTopic, message.runId ?? ""), letter, {
         msgID,
@@ -271,6 +273,7 @@ export class NatsTopicReader<Desc extends DescMessage> extends TopicReaderBase<D
 
   /** False when the consumer is gone, and with it the claim. */
   async #confirm({ message, epoch, deadlineMs }: Held, body: string): Promise<boolean> {
+    const giveUpMs = Math.min(deadlineMs, systemClock.monotonicMs() + passingMsMax);
     for (;;) {
       try {
         await this.#target.connection.request(message.reply ?? "", body, { timeout: ackTimeoutMs });
@@ -278,7 +281,7 @@ export class NatsTopicReader<Desc extends DescMessage> extends TopicReaderBase<D
       } catch (error) {
         await this.#refresh(true).catch(() => undefined);
         if (this.#state.epoch !== epoch || this.#state.isDeleted) return false;
-        const isLate = systemClock.monotonicMs() > deadlineMs;
+        const isLate = systemClock.monotonicMs() >= giveUpMs;
         if (!isPassing(error) || isLate) throw natsError(error);
         await sleep(retryMs);
       }

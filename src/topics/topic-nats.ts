@@ -234,8 +234,11 @@ export class NatsTopics implements Topics {
   }
 
   async #closeAll(): Promise<void> {
-    await this.#open.closeAll();
-    await this.#connection.close();
+    try {
+      await this.#open.closeAll();
+    } finally {
+      await this.#connection.close();
+    }
   }
 
   async #ensureTopic(name: string, messageType: string, deadLettersOf?: string): Promise<void> {

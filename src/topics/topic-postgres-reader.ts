@@ -52,16 +52,18 @@ export class PostgresTopicReader<Desc extends DescMessage> extends TopicReaderBa
     signal,
   }: PollRequest): Promise<UndecodedMessage[]> {
     const deadlineMs = systemClock.monotonicMs() + timeoutMs;
-    for (;;) {
+    while (this.isHealthy()) {
       const found = await this.#claim(runId, max);
       if (found.kind === "group-gone") throw groupNotFound(this.topic, this.group);
       if (found.kind === "claimed") return found.rows.map((row) => this.#received(row, runId));
       const leftMs = deadlineMs - systemClock.monotonicMs();
-      if (leftMs <= 0) return [];
+      // Closed meanwhile: nobody would end the subscription.
+      if (leftMs <= 0 || !this.isHealthy()) break;
       this.#unsubscribe ??= this.#target.hints.subscribe(this.#target.topicId, () => this.#wakeUp.notify());
       const dueMs = Math.max(found.nextDueMs ?? Number.POSITIVE_INFINITY, dueWaitMsMin);
       await this.#wakeUp.wait(Math.min(leftMs, dueMs, this.options.pollIntervalMs), signal);
     }
+    return [];
   }
 
   protected override acknowledge(

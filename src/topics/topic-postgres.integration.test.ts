@@ -1,6 +1,6 @@
 import { create, type Message } from "@bufbuild/protobuf";
 import pg from "pg";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { type BatchInfo, BatchInfoSchema, MetadataInfoSchema } from "../contracts/index.ts";
 import { type Database, pipelined, type Transaction } from "../database/index.ts";
 import { metricNames } from "../monitoring/index.ts";
@@ -393,6 +393,30 @@ describe("readers and writers", () => {
     await expect(reader.poll(0)).rejects.toMatchObject({ code: "INVALID_STATE" });
     await expect(writer.send(info("m"))).rejects.toMatchObject({ code: "INVALID_STATE" });
     expect([reader.isHealthy(), writer.isHealthy()]).toEqual([false, false]);
+  });
+
+  it("subscribe to nothing when they are closed during a poll, and claim nothing more", async () => {
+    await using t = await setup();
+    await using topics = new PostgresTopics(t.database);
+    const writer = await topics.writer(BatchInfoSchema, { topic });
+    const [claiming, waiting] = [
+      await topics.reader(BatchInfoSchema, { topic, group: "g" }),
+      await topics.reader(BatchInfoSchema, { topic, group: "h", pollIntervalMs: 60_000 }),
+    ];
+    const subscribe = vi.spyOn(t.database.listener, "subscribe");
+    const waited = waiting.poll(2_000);
+    await expect.poll(() => subscribe.mock.calls.length).toBe(1);
+    const claimed = await t.database.transaction(async (tx) => {
+      await tx.query("LOCK tallyman.topic_delivery");
+      const polling = claiming.pollMany(1, 2_000);
+      await untilBlocked(t.database);
+      await Promise.all([claiming.close(), waiting.close()]);
+      return { polling };
+    });
+    expect(await claimed.polling).toEqual([]);
+    await writer.send(info("m"));
+    expect(await waited).toBeUndefined();
+    expect(subscribe).toHaveBeenCalledTimes(1);
   });
 
   it("count what they do, under names of the table", async () => {

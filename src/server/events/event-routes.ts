@@ -38,6 +38,8 @@ async function stream(
   if (topics.length > topicsMax || !hub.accepts(topics)) throw unknownTopics(text);
   reply.hijack();
   const events = new EventStream(reply.raw, reply.getHeaders() as Record<string, string>);
+  // While it was being authenticated the client may have left, or the server begun to stop: no event tells of that now.
+  if (reply.raw.destroyed || hub.closing.aborted) return void reply.raw.end();
   const lastId = request.headers["last-event-id"];
   const unsubscribe = hub.subscribe(
     topics,

@@ -16,6 +16,8 @@ export class EventStream {
       "content-type": "text/event-stream",
       "cache-control": "no-store",
       "x-accel-buffering": "no",
+      // Kept for another request, it would hold up a server that stops.
+      connection: "close",
     });
     response.write(`retry: ${reconnectMs}\n\n`);
   }

@@ -1,6 +1,6 @@
 import { JetStreamApiError } from "@nats-io/jetstream";
 import { errors } from "@nats-io/transport-node";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { TallymanError } from "../../errors/index.ts";
 import { isPassing, natsError, persistently } from "./failures.ts";
 
@@ -29,5 +29,19 @@ describe("natsError", () => {
   it("is what ends a repeated operation", async () => {
     const closed = () => Promise.reject(new errors.ClosedConnectionError());
     await expect(persistently(closed)).rejects.toMatchObject({ code: "NATS_UNREACHABLE" });
+  });
+});
+
+describe("persistently", () => {
+  it("gives up after half a minute, however long an attempt takes", async () => {
+    let nowMs = 0;
+    const clock = vi.spyOn(performance, "now").mockImplementation(() => nowMs);
+    const unanswered = () => {
+      nowMs += 5_000;
+      return Promise.reject(new errors.TimeoutError());
+    };
+    await expect(persistently(unanswered)).rejects.toMatchObject({ code: "NATS_UNREACHABLE" });
+    clock.mockRestore();
+    expect(nowMs).toBe(30_000);
   });
 });

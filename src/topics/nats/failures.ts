@@ -1,10 +1,10 @@
 import { JetStreamApiCodes, JetStreamApiError } from "@nats-io/jetstream";
 import { errors } from "@nats-io/transport-node";
 import { isTallymanError, TallymanError } from "../../errors/index.ts";
-import { backoffMs, sleep } from "../../runtime/index.ts";
+import { backoffMs, sleep, systemClock } from "../../runtime/index.ts";
 
-/** Half a minute: a cluster elects a leader in ten seconds, and on a busy machine not so soon. */
-const attemptsMax = 20;
+/** How long a failure may take to pass: a cluster elects a leader in ten seconds, and on a busy machine not so soon. */
+export const passingMsMax = 30_000;
 const backoff = { initialMs: 50, maxMs: 2_000, factor: 2, jitter: 0.5 };
 const unavailableStatus = 503;
 const disconnectedPattern = /^connection (closed|disconnected)$/;
@@ -64,11 +64,13 @@ function isDisconnected(error: unknown): boolean {
  * @throws TallymanError NATS_UNREACHABLE when it does not pass
  */
 export async function persistently<T>(operation: () => Promise<T>): Promise<T> {
+  // By the clock: an attempt without a connection takes seconds by itself.
+  const deadlineMs = systemClock.monotonicMs() + passingMsMax;
   for (let attempt = 1; ; attempt++) {
     try {
       return await operation();
     } catch (error) {
-      if (attempt >= attemptsMax || !isPassing(error)) throw natsError(error);
+      if (!isPassing(error) || systemClock.monotonicMs() >= deadlineMs) throw natsError(error);
       await sleep(backoffMs(attempt, backoff));
     }
   }
