@@ -5,6 +5,7 @@ import { pipelined, runSchemaName } from "../../database/index.ts";
 import { isTallymanError } from "../../errors/index.ts";
 import { crashPoint } from "../../runtime/index.ts";
 import type { TopicMessage, TopicReader } from "../../topics/index.ts";
+import type { IdempotencyComponent } from "../components/idempotency-component.ts";
 import type { FileStep, Flush } from "../components/tick-buffering-component.ts";
 import { ignoreStale } from "./admission.ts";
 import type { IndexedFile } from "./indexed-file.ts";
@@ -37,13 +38,14 @@ export interface FlusherResources<T> {
   readonly database: Database;
   readonly coordinator: BatchCoordinatorReady | undefined;
   readonly topic: TopicReader<BatchInfo> | undefined;
+  readonly idempotency: IdempotencyComponent | undefined;
   writeTicks(ticks: readonly T[], context: FlushContext): Promise<void>;
 }
 
 /**
- * Exactly once: the ticks, the position reached in each file, the completion of those that end, and the
- * acknowledgement of their announcements commit together or not at all. The ledger's rows are locked
- * first, on claim version and position, so a stale holder writes nothing. Changes nothing in memory:
+ * Exactly once: the ticks, the position reached in each file, the completion of those that end, their marks as
+ * processed, and the acknowledgement of their announcements commit together or not at all. The ledger's rows
+ * are locked first, on claim version and position, so a stale holder writes nothing. Changes nothing in memory:
  * the caller does, by the outcome.
  */
 export class Flusher<T> {
@@ -65,13 +67,14 @@ export class Flusher<T> {
   }
 
   async #write(runId: string, flush: Flush<T>, merge: boolean): Promise<readonly TopicMessage<BatchInfo>[]> {
-    const { database, coordinator, writeTicks } = this.#resources;
+    const { database, coordinator, idempotency, writeTicks } = this.#resources;
     const steps = flush.steps.map(claimStep);
     return database.forRun(runSchemaName(runId)).transaction(async (tx) => {
       if (coordinator) refuseLost(flush.steps, await coordinator.lockClaims(steps, { tx }));
       const mayExist = merge || flush.steps.some(({ file }) => file.claimVersion !== 1);
       if (flush.ticks.length > 0) await writeTicks(flush.ticks, { tx, mayExist });
       crashPoint("indexer.after-write");
+      await idempotency?.markWith(tx, endedBy(flush.steps));
       const [, acknowledged] = await pipelined(this.#advance(steps, tx), this.#acknowledge(flush.steps, tx));
       crashPoint("indexer.after-ack");
       return acknowledged;
@@ -124,6 +127,11 @@ export class Flusher<T> {
 /** The announcements of the files that end with these steps. */
 function messagesOf(steps: readonly FileStep[]): TopicMessage<BatchInfo>[] {
   return steps.flatMap(({ file, completes }) => (completes && file.message ? [file.message] : []));
+}
+
+/** The keys of the files that end with these steps. */
+function endedBy(steps: readonly FileStep[]): string[] {
+  return steps.flatMap(({ file, completes }) => (completes ? [file.storageKey] : []));
 }
 
 function claimStep({ file, from, to, completes }: FileStep): ClaimStep {
