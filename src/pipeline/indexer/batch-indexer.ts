@@ -380,6 +380,7 @@ export abstract class BatchIndexer<Desc extends DescMessage = typeof TickDataSch
     try {
       await this.#components.coordinator?.releaseClaims(files.map(({ filename }) => filename));
       for (const { message } of files) await this.#admission.handBack(message, 0);
+      await this.#intake?.giveBack();
     } catch (error) {
       this.log.debug("Claims not given back, they run out", { reason: String(error) });
     }

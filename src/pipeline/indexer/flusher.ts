@@ -1,5 +1,10 @@
 import type { BatchInfo } from "../../contracts/index.ts";
-import { type BatchCoordinatorReady, ClaimLostError, type ClaimStep } from "../../coordination/index.ts";
+import {
+  type BatchCoordinatorReady,
+  ClaimLostError,
+  type ClaimStep,
+  type LedgerEntry,
+} from "../../coordination/index.ts";
 import type { Database, Transaction } from "../../database/index.ts";
 import { pipelined, runSchemaName } from "../../database/index.ts";
 import { isTallymanError } from "../../errors/index.ts";
@@ -109,14 +114,15 @@ export class Flusher<T> {
     try {
       const entries = await coordinator.readSettled(steps.map(({ file }) => file.filename));
       const byName = new Map(entries.map((entry) => [entry.filename, entry]));
-      const positionOf = ({ file }: FileStep) => {
+      const isAt = ({ file }: FileStep, status: LedgerEntry["status"], position: number) => {
         const entry = byName.get(file.filename);
-        return entry?.claimVersion === file.claimVersion && entry.status !== "failed"
-          ? entry.resumeAt
-          : undefined;
+        const isOurs = entry?.claimVersion === file.claimVersion;
+        return isOurs && entry.status === status && entry.resumeAt === position;
       };
-      if (steps.every((step) => positionOf(step) === step.to)) return { kind: "committed", acknowledged: [] };
-      const lost = steps.filter((step) => positionOf(step) !== step.from);
+      // By the status as well: an empty file ends where it began.
+      const isDone = (step: FileStep) => isAt(step, step.completes ? "completed" : "claimed", step.to);
+      if (steps.every(isDone)) return { kind: "committed", acknowledged: [] };
+      const lost = steps.filter((step) => !isAt(step, "claimed", step.from));
       return { kind: "lost", files: lost.map(({ file }) => file) };
     } catch (error) {
       return { kind: "outage", error };
