@@ -143,6 +143,12 @@ describe("reindex", () => {
     const own = { ...scope, indexerClass: "Unfenced" };
     await expect(reindex(t.database, pipeline.topics, own)).rejects.toThrow("name the topic");
     expect(await seenTicks(t)).toEqual(range(0, 10));
+    const cutOff = Object.assign(Object.create(pipeline.topics), {
+      seekGroup: () => Promise.reject(new Error("cut off")),
+    });
+    const interrupted = reindex(t.database, cutOff, { ...own, topic: "batch-topic" });
+    await expect(interrupted).rejects.toThrow("cut off");
+    // Repeated, it does what is left.
     await reindex(t.database, pipeline.topics, { ...own, topic: "batch-topic" });
     await until("it is done again", () => indexer.getMetrics().batches_processed === 2);
     expect(await seenTicks(t)).toEqual(range(0, 10));
