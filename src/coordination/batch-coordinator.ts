@@ -106,21 +106,23 @@ export interface BatchCoordinatorReady extends Monitorable, AsyncDisposable {
   ): Promise<void>;
 
   /**
-   * Marks a claimed file as completed. Doing it twice changes nothing.
+   * Marks a claimed file as completed. Doing it twice changes nothing. In a transaction of yours: call
+   * {@link settleClaims} when it has committed.
    *
    * @throws ClaimLostError without a valid claim
    */
   markCompleted(batchFilename: string, options?: WriteOptions): Promise<void>;
 
   /**
-   * Marks many claimed files as completed in one statement.
+   * Marks many claimed files as completed in one statement. In a transaction of yours: as {@link markCompleted}.
    *
    * @throws ClaimLostError when one of them is not held: inside a transaction of yours, roll back
    */
   markCompletedMany(batchFilenames: readonly string[], options?: WriteOptions): Promise<void>;
 
   /**
-   * Marks a claimed file as failed; it is not taken again until {@link retryFailed}.
+   * Marks a claimed file as failed; it is not taken again until {@link retryFailed}. In a transaction of yours: as
+   * {@link markCompleted}.
    *
    * @throws ClaimLostError without a valid claim, also for a file that is completed
    */
@@ -139,8 +141,8 @@ export interface BatchCoordinatorReady extends Monitorable, AsyncDisposable {
    */
   advanceClaims(steps: readonly ClaimStep[], options: Required<WriteOptions>): Promise<void>;
 
-  /** Tells that the transaction which completed these files has committed: their leases end. */
-  settleClaims(batchFilenames: readonly string[]): void;
+  /** Tells that the transaction which completed these files, or marked them as failed, has committed: their leases end. */
+  settleClaims(batchFilenames: readonly string[], status?: "completed" | "failed"): void;
 
   /** Makes failed files claimable again; returns them. */
   retryFailed(filter: FailedFilter, options?: WriteOptions): Promise<readonly string[]>;

@@ -265,6 +265,28 @@ describe("claims", () => {
     expect(await rowOf(t.database, second)).toEqual({});
   });
 
+  it("are held until a transaction that ends them has committed", async () => {
+    await using t = await setup();
+    const ready = coordinator(t.database);
+    await ready.tryClaim(first, 0, 990);
+    await ready.tryClaim(second, 1000, 1990);
+    let runs = 0;
+    const end = () =>
+      t.database.transaction(async (tx) => {
+        await ready.markFailed(first, "bad", { tx });
+        await ready.markCompletedMany([second], { tx });
+        if (++runs === 1) throw new Error("no");
+      });
+    await expect(end()).rejects.toThrow("no");
+    await end();
+    expect(await rowOf(t.database, first)).toMatchObject({ status: "failed" });
+    expect(await rowOf(t.database, second)).toMatchObject({ status: "completed" });
+    ready.settleClaims([first], "failed");
+    ready.settleClaims([second]);
+    expect(await ready.renewClaims()).toEqual([]);
+    expect(ready.getMetrics()).toMatchObject({ batches_failed: 1, batches_completed: 1 });
+  });
+
   it("answer the highest completed tick: -1 without one, and a database error is an error", async () => {
     await using t = await setup();
     const ready = coordinator(t.database);

@@ -167,7 +167,7 @@ class DatabaseBatchCoordinator extends DatabaseGapMap implements BatchCoordinato
     const ended = await this.metrics.complete.run(`Batches: ${batchFilenames.length}`, () =>
       this.write((executor) => endClaims(executor, this.indexerClass, "completed", held), tx),
     );
-    this.settleClaims(ended);
+    if (!tx) this.settleClaims(ended);
     const isEnded = new Set(ended);
     const lost = batchFilenames.find((filename) => !isEnded.has(filename));
     if (lost !== undefined) await this.#explainLoss(lost, "completed", tx);
@@ -193,8 +193,10 @@ class DatabaseBatchCoordinator extends DatabaseGapMap implements BatchCoordinato
       );
   }
 
-  settleClaims(batchFilenames: readonly string[]): void {
-    this.metrics.batchesCompleted.increment(batchFilenames.length);
+  settleClaims(batchFilenames: readonly string[], status: "completed" | "failed" = "completed"): void {
+    this.metrics[status === "completed" ? "batchesCompleted" : "batchesFailed"].increment(
+      batchFilenames.length,
+    );
     this.#forget(batchFilenames);
   }
 
@@ -256,9 +258,12 @@ class DatabaseBatchCoordinator extends DatabaseGapMap implements BatchCoordinato
       (executor) => endClaims(executor, this.indexerClass, status, held, error),
       tx,
     );
-    this.#forget([filename]);
+    // A caller's transaction may be rolled back and run again: the claim is held until it is told of the commit.
+    if (!tx) {
+      this.settleClaims(ended, status);
+      this.#forget([filename]);
+    }
     if (ended.length === 0) return this.#explainLoss(filename, status, tx);
-    this.metrics[status === "completed" ? "batchesCompleted" : "batchesFailed"].increment();
   }
 
   /** The holder's second word on a file changes nothing; anybody else's is an error. */

@@ -7,12 +7,16 @@ import { isProcessed, markProcessed } from "./sql/processed-batches.ts";
  * it is not what makes effects exactly-once.
  */
 export interface IdempotencyTracker {
+  /** Whether a mark joins the transaction that it is given, and its fate. Default no: then marks come after the commit. */
+  readonly isTransactional?: boolean;
   isProcessed(indexerClass: string, batchId: string): Promise<boolean>;
   markProcessed(indexerClass: string, batchId: string, options?: WriteOptions): Promise<void>;
 }
 
 /** Remembers in the run's database: shared by all instances and kept over restarts. */
 export class DatabaseIdempotencyTracker extends DatabaseCapability implements IdempotencyTracker {
+  readonly isTransactional = true;
+
   isProcessed(indexerClass: string, batchId: string): Promise<boolean> {
     return this.read((executor) => isProcessed(executor, indexerClass, batchId), false);
   }

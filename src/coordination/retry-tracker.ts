@@ -1,4 +1,5 @@
 import type { Database } from "../database/index.ts";
+import type { WriteOptions } from "./batch-coordinator.ts";
 import { incrementRetries, markMovedToDlq, readRetries, resetRetries } from "./sql/retry-counts.ts";
 
 /**
@@ -49,8 +50,8 @@ export class DatabaseRetryTracker implements RetryTracker {
   }
 
   /** {@link resetRetryCount} for many messages in one statement. */
-  resetRetryCounts(messageIds: readonly string[]): Promise<void> {
-    return resetRetries(this.#database, messageIds);
+  resetRetryCounts(messageIds: readonly string[], { tx }: WriteOptions = {}): Promise<void> {
+    return resetRetries(tx ? this.#database.join(tx) : this.#database, messageIds);
   }
 }
 

@@ -1,5 +1,5 @@
 import { createBatchCoordinator, DatabaseRetryTracker, type FailedFilter } from "../coordination/index.ts";
-import { type Database, runSchemaName } from "../database/index.ts";
+import { type Database, ensureRunSchema, runSchemaName } from "../database/index.ts";
 import type { Topics } from "../topics/index.ts";
 import { retryId } from "./components/dlq-component.ts";
 import { findIndexerGroup } from "./indexer/sql/indexer-groups.ts";
@@ -40,14 +40,30 @@ export async function redriveFiles(
   scope: RedriveScope,
 ): Promise<Redriven> {
   const { runId, indexerClass, topic, files = {} } = scope;
-  const coordinator = createBatchCoordinator(database);
-  coordinator.setSimulationRun(runId);
-  const retried = await coordinator.setIndexerClass(indexerClass).retryFailed(files);
-  const retryIds = retried.map((filename) => retryId(indexerClass, runId, filename));
-  await new DatabaseRetryTracker(database).resetRetryCounts(retryIds);
+  const retried = await retryFiles(database, runId, indexerClass, files);
   const isChoice = Object.values(files).some((restriction) => restriction !== undefined);
   const messages = topic && !isChoice ? await redriveLetters(database, topics, { ...scope, topic }) : 0;
   return { files: retried.length, messages };
+}
+
+/** In one transaction: a file that fails once more before its failures are forgotten would be given up at once. */
+async function retryFiles(
+  database: Database,
+  runId: string,
+  indexerClass: string,
+  files: FailedFilter,
+): Promise<readonly string[]> {
+  // Before the transaction, which would otherwise need a second connection to make the tables.
+  await ensureRunSchema(database, runId);
+  const coordinator = createBatchCoordinator(database);
+  coordinator.setSimulationRun(runId);
+  const ledger = coordinator.setIndexerClass(indexerClass);
+  return database.transaction(async (tx) => {
+    const retried = await ledger.retryFailed(files, { tx });
+    const retryIds = retried.map((filename) => retryId(indexerClass, runId, filename));
+    await new DatabaseRetryTracker(database).resetRetryCounts(retryIds, { tx });
+    return retried;
+  });
 }
 
 /** Those of its own group alone: other indexers did not ask for theirs. */

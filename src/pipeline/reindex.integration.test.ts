@@ -14,6 +14,7 @@ import {
   until,
 } from "../../tests/kit/pipeline.ts";
 import { BatchInfoSchema } from "../contracts/index.ts";
+import { DatabaseIdempotencyTracker } from "../coordination/index.ts";
 import { deferred } from "../runtime/index.ts";
 import { setup, type TestContext } from "../testing/index.ts";
 import { type ComponentType, reindex } from "./index.ts";
@@ -70,6 +71,38 @@ describe("reindex", () => {
     expect(await seenTicks(t)).toEqual(range(0, 20));
   });
 
+  it("finds again what a flush marks as processed while it waits for that flush", async () => {
+    await using t = await setup();
+    const pipeline = await openPipeline(t);
+    await pipeline.writeMetadata();
+    await createSeen(t);
+    const { storage, database, topic } = await pipeline.resources("unfenced");
+    const reindexed = deferred();
+    const idempotency = new DatabaseIdempotencyTracker(database);
+    const { markProcessed } = idempotency;
+    idempotency.markProcessed = async (indexerClass, batchId, options) => {
+      if (!options?.tx) await reindexed.promise; // A mark of its own may come as late as it likes.
+      await markProcessed.call(idempotency, indexerClass, batchId, options);
+    };
+    const resources = { storage, database, topic, idempotency };
+    const indexer = new Unfenced("unfenced", resources, { ...quick, enableIdempotency: true });
+    indexer.hold = deferred();
+    await pipeline.send(0, 10);
+    await started(t, indexer);
+    await until("it is inside its flush", () => indexer.isHeld);
+
+    const own = { runId, indexerClass: "Unfenced", topic: "batch-topic" };
+    const reindexing = reindex(database, pipeline.topics, own);
+    await until("the reindex waits for the flush", async () => (await waiting(t)) > 0);
+    indexer.hold.resolve();
+    await reindexing;
+    reindexed.resolve();
+    await until("its announcement is settled again", async () => {
+      return (await lagOf(pipeline.topics, "unfenced")) === 0;
+    });
+    expect(await seenTicks(t)).toEqual(range(0, 10));
+  });
+
   it("lets the class begin anew in another group, which is refused before", async () => {
     await using t = await setup();
     t.logs.expectLog({
@@ -110,6 +143,12 @@ describe("reindex", () => {
     const own = { ...scope, indexerClass: "Unfenced" };
     await expect(reindex(t.database, pipeline.topics, own)).rejects.toThrow("name the topic");
     expect(await seenTicks(t)).toEqual(range(0, 10));
+    const cutOff = Object.assign(Object.create(pipeline.topics), {
+      seekGroup: () => Promise.reject(new Error("cut off")),
+    });
+    const interrupted = reindex(t.database, cutOff, { ...own, topic: "batch-topic" });
+    await expect(interrupted).rejects.toThrow("cut off");
+    // Repeated, it does what is left.
     await reindex(t.database, pipeline.topics, { ...own, topic: "batch-topic" });
     await until("it is done again", () => indexer.getMetrics().batches_processed === 2);
     expect(await seenTicks(t)).toEqual(range(0, 10));

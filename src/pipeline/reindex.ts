@@ -4,6 +4,7 @@ import { TallymanError } from "../errors/index.ts";
 import type { Topics } from "../topics/index.ts";
 import {
   findIndexerGroup,
+  forgetGroup,
   forgetIndexer,
   hasLedger,
   haveRows,
@@ -40,6 +41,8 @@ export async function reindex(
   });
   if (topic && group.consumerGroup)
     await topics.seekGroup(topic, group.consumerGroup, "beginning", { runId });
+  // Last: without the group, whoever repeats this after a crash could not bring the announcements back.
+  await forgetGroup(run, indexerClass);
   return group;
 }
 

@@ -30,6 +30,7 @@ async function process1(filename: string): Promise<void> {
     if (error instanceof ClaimLostError) return; // it took too long, and another instance has the file now
     throw error;
   }
+  ready.settleClaims([filename]);
   crashPoint("claimer.after-commit");
   if (++done === 1) process.stdout.write("working\n");
 }

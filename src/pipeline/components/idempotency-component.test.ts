@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { InMemoryIdempotencyTracker } from "../../coordination/index.ts";
+import type { Transaction } from "../../database/index.ts";
 import { IdempotencyComponent } from "./idempotency-component.ts";
 
 const broken = {
@@ -15,6 +16,12 @@ describe("IdempotencyComponent", () => {
     await component.markProcessed("a");
     expect(await component.isProcessed("a")).toBe(true);
     expect(await new IdempotencyComponent(tracker, "Other").isProcessed("a")).toBe(false);
+  });
+
+  it("does not mark in a transaction that the tracker would outlive", async () => {
+    const component = new IdempotencyComponent(new InMemoryIdempotencyTracker(), "Dummy");
+    await component.markWith({} as Transaction, ["a"]);
+    expect(await component.isProcessed("a")).toBe(false);
   });
 
   it("takes a batch for unprocessed when the tracker fails, and does not fail itself", async () => {

@@ -1,4 +1,5 @@
 import type { IdempotencyTracker } from "../../coordination/index.ts";
+import type { Transaction } from "../../database/index.ts";
 import { TallymanError } from "../../errors/index.ts";
 import { logger } from "../../runtime/index.ts";
 
@@ -26,6 +27,24 @@ export class IdempotencyComponent {
       log.debug("Can't tell whether a batch is processed, assuming not", { batchId, reason: String(error) });
       return false;
     });
+  }
+
+  /** Whether {@link markWith} does the marking, so that there is nothing left to do after the commit. */
+  get isTransactional(): boolean {
+    return this.#tracker.isTransactional ?? false;
+  }
+
+  /**
+   * Marks batches in the transaction that writes their rows: whoever removes the rows later finds the marks as well.
+   * Does nothing with a tracker that would not share the transaction's fate.
+   *
+   * @throws what the database throws: the transaction is over then
+   */
+  async markWith(tx: Transaction, batchIds: readonly string[]): Promise<void> {
+    if (!this.isTransactional) return;
+    // In one order everywhere, so that instances with the same batches do not wait for each other.
+    for (const batchId of batchIds.toSorted())
+      await this.#tracker.markProcessed(this.#indexerClass, batchId, { tx });
   }
 
   /** Call it after the acknowledgement: before it, a crash would lose the batch. */

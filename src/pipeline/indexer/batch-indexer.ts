@@ -103,6 +103,7 @@ export abstract class BatchIndexer<Desc extends DescMessage = typeof TickDataSch
     });
     this.#flusher = new Flusher({
       ...shared,
+      idempotency,
       writeTicks: (ticks, context) => this.#writeTicks(ticks, context),
     });
     const { maxRetries, retryDelayMs } = resolved;
@@ -285,7 +286,7 @@ export abstract class BatchIndexer<Desc extends DescMessage = typeof TickDataSch
     this.#counts.batches.increment();
     coordinator?.settleClaims([file.filename]);
     if (file.message && !acknowledged.includes(file.message)) await this.#acknowledgeLate(file);
-    await idempotency?.markProcessed(file.storageKey);
+    if (!idempotency?.isTransactional) await idempotency?.markProcessed(file.storageKey);
     await this.#failures.succeeded(file);
   }
 
@@ -379,6 +380,7 @@ export abstract class BatchIndexer<Desc extends DescMessage = typeof TickDataSch
     try {
       await this.#components.coordinator?.releaseClaims(files.map(({ filename }) => filename));
       for (const { message } of files) await this.#admission.handBack(message, 0);
+      await this.#intake?.giveBack();
     } catch (error) {
       this.log.debug("Claims not given back, they run out", { reason: String(error) });
     }

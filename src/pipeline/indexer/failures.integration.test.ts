@@ -33,6 +33,14 @@ class OtherDeadLettering extends DeadLettering {}
 const warnings = (t: TestContext, message: string) =>
   t.logs.expectLog({ logger: "pipeline.failures", level: "warn", message });
 
+/** Statements that wait for a lock. */
+async function waiting(t: TestContext): Promise<number> {
+  const { rows } = await t.database.query(
+    "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
+  );
+  return rows.length;
+}
+
 async function openWithLetters(t: TestContext, options: { capacity?: number } = {}) {
   const pipeline = await openPipeline(t);
   await pipeline.writeMetadata();
@@ -104,7 +112,15 @@ describe("a file that can't be indexed", () => {
     own.refuse = undefined;
     const scope = { runId, indexerClass: "DeadLettering", topic: "batch-topic" };
     const first = { ...scope, files: { tickEnd: 9 } };
-    expect(await redriveFiles(t.database, pipeline.topics, first)).toEqual({ files: 1, messages: 0 });
+    const redriving = await t.database.transaction(async (tx) => {
+      await tx.query("SELECT FROM tallyman.retry_count FOR UPDATE");
+      const outcome = redriveFiles(t.database, pipeline.topics, first);
+      await until("it waits to forget the failures", async () => (await waiting(t)) > 0);
+      // Until they are forgotten, nobody may try the file.
+      expect(await ledger(t, "DeadLettering")).toEqual({ 0: "failed 0", 10: "failed 0" });
+      return { outcome };
+    });
+    expect(await redriving.outcome).toEqual({ files: 1, messages: 0 });
     await until("the file is done", () => own.getMetrics().batches_processed === 1);
     expect(await deadLetters.count()).toBe(4);
     expect(await ledger(t, "DeadLettering")).toEqual({ 0: "completed 10", 10: "failed 0" });

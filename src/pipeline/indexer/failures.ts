@@ -117,6 +117,7 @@ export class Failures {
       // With a topic, the announcement that is still on its way becomes the letter.
       if (!topic) await this.#resources.deadLetters?.put(announcementOf(file), letter, tx);
     });
+    coordinator?.settleClaims([file.filename], "failed");
   }
 }
 

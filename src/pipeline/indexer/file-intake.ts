@@ -33,6 +33,8 @@ export interface IntakeResources<Desc extends DescMessage> {
  */
 export class FileIntake<Desc extends DescMessage> {
   readonly #resources: IntakeResources<Desc>;
+  /** Announcements that were polled and are not dealt with yet: an outage leaves them for the next turn. */
+  #polled: readonly TopicMessage<BatchInfo>[] = [];
   #isQuiet = true;
   #nextGapSearchMs = 0;
   #nextSweepMs = 0;
@@ -86,14 +88,24 @@ export class FileIntake<Desc extends DescMessage> {
       await systemClock.sleep(waitMs, signal);
       return [];
     }
-    const messages = await topic.pollMany(messagesPerPoll, waitMs, signal);
-    this.#isQuiet = messages.length === 0;
+    if (this.#polled.length === 0) this.#polled = await topic.pollMany(messagesPerPoll, waitMs, signal);
+    this.#isQuiet = this.#polled.length === 0;
     const candidates: FileCandidate[] = [];
-    for (const message of messages) {
+    for (const message of this.#polled) {
       const candidate = await orDeadLetter(topic, message, announcedFile);
       if (candidate) candidates.push(candidate);
+      else this.#polled = this.#polled.filter((each) => each !== message);
     }
-    return admission.admit(candidates);
+    const admitted = await admission.admit(candidates);
+    this.#polled = [];
+    return admitted;
+  }
+
+  /** Hands back what was polled and not admitted. */
+  async giveBack(): Promise<void> {
+    const polled = this.#polled;
+    this.#polled = [];
+    for (const message of polled) await this.#resources.admission.handBack(message, 0);
   }
 
   #msUntilRecovery(): number {

@@ -1,10 +1,16 @@
 import type { BatchInfo } from "../../contracts/index.ts";
-import { type BatchCoordinatorReady, ClaimLostError, type ClaimStep } from "../../coordination/index.ts";
+import {
+  type BatchCoordinatorReady,
+  ClaimLostError,
+  type ClaimStep,
+  type LedgerEntry,
+} from "../../coordination/index.ts";
 import type { Database, Transaction } from "../../database/index.ts";
 import { pipelined, runSchemaName } from "../../database/index.ts";
 import { isTallymanError } from "../../errors/index.ts";
 import { crashPoint } from "../../runtime/index.ts";
 import type { TopicMessage, TopicReader } from "../../topics/index.ts";
+import type { IdempotencyComponent } from "../components/idempotency-component.ts";
 import type { FileStep, Flush } from "../components/tick-buffering-component.ts";
 import { ignoreStale } from "./admission.ts";
 import type { IndexedFile } from "./indexed-file.ts";
@@ -37,13 +43,14 @@ export interface FlusherResources<T> {
   readonly database: Database;
   readonly coordinator: BatchCoordinatorReady | undefined;
   readonly topic: TopicReader<BatchInfo> | undefined;
+  readonly idempotency: IdempotencyComponent | undefined;
   writeTicks(ticks: readonly T[], context: FlushContext): Promise<void>;
 }
 
 /**
- * Exactly once: the ticks, the position reached in each file, the completion of those that end, and the
- * acknowledgement of their announcements commit together or not at all. The ledger's rows are locked
- * first, on claim version and position, so a stale holder writes nothing. Changes nothing in memory:
+ * Exactly once: the ticks, the position reached in each file, the completion of those that end, their marks as
+ * processed, and the acknowledgement of their announcements commit together or not at all. The ledger's rows
+ * are locked first, on claim version and position, so a stale holder writes nothing. Changes nothing in memory:
  * the caller does, by the outcome.
  */
 export class Flusher<T> {
@@ -65,13 +72,14 @@ export class Flusher<T> {
   }
 
   async #write(runId: string, flush: Flush<T>, merge: boolean): Promise<readonly TopicMessage<BatchInfo>[]> {
-    const { database, coordinator, writeTicks } = this.#resources;
+    const { database, coordinator, idempotency, writeTicks } = this.#resources;
     const steps = flush.steps.map(claimStep);
     return database.forRun(runSchemaName(runId)).transaction(async (tx) => {
       if (coordinator) refuseLost(flush.steps, await coordinator.lockClaims(steps, { tx }));
       const mayExist = merge || flush.steps.some(({ file }) => file.claimVersion !== 1);
       if (flush.ticks.length > 0) await writeTicks(flush.ticks, { tx, mayExist });
       crashPoint("indexer.after-write");
+      await idempotency?.markWith(tx, endedBy(flush.steps));
       const [, acknowledged] = await pipelined(this.#advance(steps, tx), this.#acknowledge(flush.steps, tx));
       crashPoint("indexer.after-ack");
       return acknowledged;
@@ -106,14 +114,15 @@ export class Flusher<T> {
     try {
       const entries = await coordinator.readSettled(steps.map(({ file }) => file.filename));
       const byName = new Map(entries.map((entry) => [entry.filename, entry]));
-      const positionOf = ({ file }: FileStep) => {
+      const isAt = ({ file }: FileStep, status: LedgerEntry["status"], position: number) => {
         const entry = byName.get(file.filename);
-        return entry?.claimVersion === file.claimVersion && entry.status !== "failed"
-          ? entry.resumeAt
-          : undefined;
+        const isOurs = entry?.claimVersion === file.claimVersion;
+        return isOurs && entry.status === status && entry.resumeAt === position;
       };
-      if (steps.every((step) => positionOf(step) === step.to)) return { kind: "committed", acknowledged: [] };
-      const lost = steps.filter((step) => positionOf(step) !== step.from);
+      // By the status as well: an empty file ends where it began.
+      const isDone = (step: FileStep) => isAt(step, step.completes ? "completed" : "claimed", step.to);
+      if (steps.every(isDone)) return { kind: "committed", acknowledged: [] };
+      const lost = steps.filter((step) => !isAt(step, "claimed", step.from));
       return { kind: "lost", files: lost.map(({ file }) => file) };
     } catch (error) {
       return { kind: "outage", error };
@@ -124,6 +133,11 @@ export class Flusher<T> {
 /** The announcements of the files that end with these steps. */
 function messagesOf(steps: readonly FileStep[]): TopicMessage<BatchInfo>[] {
   return steps.flatMap(({ file, completes }) => (completes && file.message ? [file.message] : []));
+}
+
+/** The keys of the files that end with these steps. */
+function endedBy(steps: readonly FileStep[]): string[] {
+  return steps.flatMap(({ file, completes }) => (completes ? [file.storageKey] : []));
 }
 
 function claimStep({ file, from, to, completes }: FileStep): ClaimStep {

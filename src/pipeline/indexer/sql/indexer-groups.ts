@@ -61,16 +61,20 @@ export async function haveRows(executor: Executor, tables: readonly string[]): P
 }
 
 /**
- * Empties an indexer's tables and forgets what it has done, and in which group. The ledger is locked first, as
- * flushes do: a file that was claimed and flushed between the DELETE's snapshot and the TRUNCATE would be completed
- * and have no rows.
+ * Empties an indexer's tables and forgets what it has done. The ledger is locked first, as flushes do, and the tables
+ * next, which is where flushes without a ledger are waited for: a file that was flushed between a DELETE's snapshot
+ * and the TRUNCATE would be done and have no rows.
  */
 export async function forgetIndexer(tx: Transaction, { indexerClass, tables }: IndexerGroup): Promise<void> {
   await tx.query("LOCK TABLE sim.coordinator_batches IN EXCLUSIVE MODE");
+  for (const table of tables) await tx.query(`TRUNCATE sim.${quoteIdentifier(table)}`);
   for (const table of ["coordinator_batches", "coordinator_gaps", "processed_batches"])
     await tx.query(`DELETE FROM sim.${table} WHERE indexer_class = $1`, [indexerClass]);
-  await tx.query("UPDATE sim.indexer_groups SET consumer_group = NULL WHERE indexer_class = $1", [
+}
+
+/** Forgets in which group an indexer class works: it may begin in another. */
+export async function forgetGroup(executor: Executor, indexerClass: string): Promise<void> {
+  await executor.query("UPDATE sim.indexer_groups SET consumer_group = NULL WHERE indexer_class = $1", [
     indexerClass,
   ]);
-  for (const table of tables) await tx.query(`TRUNCATE sim.${quoteIdentifier(table)}`);
 }
