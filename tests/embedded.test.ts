@@ -4,7 +4,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { Database, EmbeddedServer, freePort } from "../src/database/index.ts";
-import { setup } from "../src/testing/index.ts";
+import { setup, type TestContext } from "../src/testing/index.ts";
 import { startChild } from "./kit/children.ts";
 
 const attachScript = new URL("./children/attach.child.ts", import.meta.url);
@@ -12,6 +12,18 @@ const isRoot = process.getuid?.() === 0;
 
 async function postmasterPid(folder: string): Promise<number> {
   return Number((await readFile(join(folder, "data", "postmaster.pid"), "utf8")).split("\n")[0]);
+}
+
+/** An embedded server and a pool on it, in a test that loses the server. */
+async function openLosable(t: TestContext) {
+  t.logs.expectLog({
+    logger: "database.embedded",
+    level: "warn",
+    message: "Lost the embedded PostgreSQL, attaching again",
+  });
+  const folder = join(await t.temporaryFolder(), "postgres");
+  const server = t.use(await EmbeddedServer.attach({ folder }));
+  return { folder, server, database: t.use(await Database.connect({ url: server.url() }, server)) };
 }
 
 describe("embedded server", () => {
@@ -51,14 +63,7 @@ describe("embedded server", () => {
 
   it("comes back for those attached when it is killed, and keeps what was committed", async () => {
     await using t = await setup();
-    t.logs.expectLog({
-      logger: "database.embedded",
-      level: "warn",
-      message: "Lost the embedded PostgreSQL, attaching again",
-    });
-    const folder = join(await t.temporaryFolder(), "postgres");
-    const server = t.use(await EmbeddedServer.attach({ folder }));
-    const database = t.use(await Database.connect({ url: server.url() }, server));
+    const { folder, database } = await openLosable(t);
     await database.query("CREATE TABLE kept AS SELECT 42 AS answer");
     const killed = await postmasterPid(folder);
     process.kill(killed, "SIGKILL");
@@ -70,14 +75,7 @@ describe("embedded server", () => {
 
   it("waits for what is left of a killed server, and then comes back", async () => {
     await using t = await setup();
-    t.logs.expectLog({
-      logger: "database.embedded",
-      level: "warn",
-      message: "Lost the embedded PostgreSQL, attaching again",
-    });
-    const folder = join(await t.temporaryFolder(), "postgres");
-    const server = t.use(await EmbeddedServer.attach({ folder }));
-    const database = t.use(await Database.connect({ url: server.url() }, server));
+    const { folder, database } = await openLosable(t);
     const { rows } = await database.query<{ pid: number }>(
       "SELECT pid FROM pg_stat_activity WHERE backend_type = 'checkpointer'",
     );
@@ -144,14 +142,7 @@ describe("embedded server", () => {
 
   it("is followed to another port by the pools and listeners of those attached", async () => {
     await using t = await setup();
-    t.logs.expectLog({
-      logger: "database.embedded",
-      level: "warn",
-      message: "Lost the embedded PostgreSQL, attaching again",
-    });
-    const folder = join(await t.temporaryFolder(), "postgres");
-    const server = t.use(await EmbeddedServer.attach({ folder }));
-    const database = t.use(await Database.connect({ url: server.url() }, server));
+    const { folder, server, database } = await openLosable(t);
     const hints: string[] = [];
     database.listener.subscribe("work", (payload) => hints.push(payload));
     await expect.poll(() => hints.length, { timeout: 30_000 }).toBe(1);
