@@ -59,7 +59,7 @@ describe("a poll", () => {
 describe("an ack", () => {
   it("gives up after half a minute, though the claim never runs out", async () => {
     let nowMs = 0;
-    const clock = vi.spyOn(performance, "now").mockImplementation(() => nowMs);
+    using _clock = vi.spyOn(performance, "now").mockImplementation(() => nowMs);
     const unanswered = () => {
       nowMs += 5_000;
       return Promise.reject(nowMs > 100_000 ? new Error("asked for ever") : new errors.TimeoutError());
@@ -67,7 +67,6 @@ describe("an ack", () => {
     await using reader = readerOf(() => [delivered], unanswered);
     const [message] = await reader.pollMany(1, 0);
     await expect(reader.ack(message ?? [])).rejects.toMatchObject({ code: "NATS_UNREACHABLE" });
-    clock.mockRestore();
     expect(nowMs).toBe(30_000);
   });
 });

@@ -26,6 +26,9 @@ export const quick = {
   retryDelayMs: 20,
 };
 
+/** The same for one that leaves files to the topic: no sweep takes them. */
+export const unswept = { ...quick, sweepIntervalMs: 60_000 };
+
 const waitMs = 60_000;
 const lookMs = 5;
 

@@ -1,5 +1,5 @@
 import type { IdempotencyTracker } from "../../coordination/index.ts";
-import type { Transaction } from "../../database/index.ts";
+import { pipelined, type Transaction } from "../../database/index.ts";
 import { TallymanError } from "../../errors/index.ts";
 import { logger } from "../../runtime/index.ts";
 
@@ -43,8 +43,8 @@ export class IdempotencyComponent {
   async markWith(tx: Transaction, batchIds: readonly string[]): Promise<void> {
     if (!this.isTransactional) return;
     // In one order everywhere, so that instances with the same batches do not wait for each other.
-    for (const batchId of batchIds.toSorted())
-      await this.#tracker.markProcessed(this.#indexerClass, batchId, { tx });
+    const mark = (batchId: string) => this.#tracker.markProcessed(this.#indexerClass, batchId, { tx });
+    await pipelined(...batchIds.toSorted().map(mark));
   }
 
   /** Call it after the acknowledgement: before it, a crash would lose the batch. */

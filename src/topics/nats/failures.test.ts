@@ -35,13 +35,12 @@ describe("natsError", () => {
 describe("persistently", () => {
   it("gives up after half a minute, however long an attempt takes", async () => {
     let nowMs = 0;
-    const clock = vi.spyOn(performance, "now").mockImplementation(() => nowMs);
+    using _clock = vi.spyOn(performance, "now").mockImplementation(() => nowMs);
     const unanswered = () => {
       nowMs += 5_000;
       return Promise.reject(new errors.TimeoutError());
     };
     await expect(persistently(unanswered)).rejects.toMatchObject({ code: "NATS_UNREACHABLE" });
-    clock.mockRestore();
     expect(nowMs).toBe(30_000);
   });
 });
